@@ -36,13 +36,19 @@ class Candidate:
 
 
 def candidates(
-    acting: Mapping[int, float], learning: Mapping[int, float], ratio: float, cores: int, mode: Mode | None = None
+    acting: Mapping[int, float],
+    learning: Mapping[int, float],
+    ratio: float,
+    cores: int,
+    mode: Mode | None = None,
+    groups: int | None = None,
 ) -> list[Candidate]:
     """All that can run on so many cores, the fastest first, and the simpler first of those that are equally fast.
 
     `acting` has the steps a second of so many actors alone, each on a worker, `learning` the updates a second of so
     many learners, and `ratio` is that of updates to steps. Without a `mode` they are lock-step, and pipelined on
-    workers of their own.
+    workers of their own. Of many agents each of the `groups` has a learner, and `learning` is by how many workers they
+    are on: in lock-step as many as there are, and otherwise one for each.
 
     >>> best, *others = candidates({1: 1000.0, 2: 1800.0}, {1: 900.0}, ratio=1.0, cores=2)
     >>> best
@@ -57,16 +63,20 @@ def candidates(
     found = []
     if mode in {None, "sync"}:
         found = [
-            Candidate("sync", w, w, m, in_turns(w, m)) for w in acting for m in learning if max(w, m) == w <= cores
+            Candidate("sync", w, w, m, in_turns(w, m))
+            for w in acting
+            for m in learning
+            if max(w, m) == w <= cores and (groups is None or m == min(w, groups))
         ]
-    elif mode is not None:
-        found = [Candidate(mode, 1, 1, 1, in_turns(1, 1))]
     if mode != "sync":
+        # On no more workers than there are groups, actors are where they learn, and all take turns.
+        shared = [w for w in acting if w <= (groups or 1) and (w > 1 or mode is not None)]
+        found += [Candidate(mode or "pipelined", w, w, w, in_turns(w, w)) for w in shared]
         found += [
             Candidate(mode or "pipelined", n + m, n, m, min(acting[n], learning[m] / ratio))
             for n in acting
             for m in learning
-            if n + m <= cores
+            if n + m <= cores and (groups is None or m == groups)
         ]
     return sorted(found, key=lambda each: (-each.predicted, each.simplicity))
 

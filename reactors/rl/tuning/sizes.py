@@ -13,12 +13,12 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy, memory_of, sequences_of
+from reactors.rl.contract.agents import MultiAgent
+from reactors.rl.dataflow.agents.experience import team_memory
 from reactors.rl.tuning.candidates import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.options import TuningOptions
@@ -54,15 +54,28 @@ def fastest(rates: Mapping[int, float]) -> int:
     return min(each for each, rate in rates.items() if rate >= (1 - TIE) * highest)
 
 
-def draws_a_second(algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: NDArray[Any], seconds: float) -> float:
-    """Batches that are drawn from a full memory, with their new priorities, by one thread."""
+def draws_a_second(algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: Any, seconds: float) -> float:
+    """Batches that are drawn from a full memory, with their new priorities, by one thread.
+
+    It is filled with a round that was `recorded`; of many agents, with that of the first group.
+    """
     rng, n = np.random.default_rng(0), algorithm.batch_size
-    with memory_of(algorithm, *spaces) as buffer:
+    many = isinstance(algorithm, MultiAgent)
+    if many:
+        recorded = recorded[0]
+        memory, own_steps = team_memory(algorithm, recorded.dtype)
+    else:
+        memory = memory_of(algorithm, *spaces)
+    with memory as buffer:
         buffer.rng, rows = rng, recorded.reshape(-1)
         envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(recorded))
-        cut = sequences_of(algorithm, recorded.dtype, algorithm.num_envs)
+        cut = None if many else sequences_of(algorithm, recorded.dtype, algorithm.num_envs)
         for _ in range(-(-algorithm.capacity // len(rows))):
-            if cut is None:
+            if many:
+                kept, streams = own_steps.add(recorded)
+                if len(kept):
+                    buffer.add(kept, envs=streams)
+            elif cut is None:
                 buffer.add(rows, envs=envs)
             elif len(whole := cut.add(recorded)):
                 buffer.add(whole)

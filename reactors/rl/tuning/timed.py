@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,15 +33,16 @@ WARM_UP = 2  # rounds that learners have made before the clock starts
 
 
 class Stopwatch(rx.Reactor):
-    """Stops the program so many `seconds` after it has warmed up; `marks` are rounds, and when they were over.
+    """Stops a training so many `seconds` after it has warmed up; `marks` are rounds, and when they were over.
 
     The word to stop comes `late`, so that no worker waits for it in every round.
     """
 
     figures = rx.Input(dict)
 
-    def __init__(self, seconds: float, late: int) -> None:
+    def __init__(self, seconds: float, options: Options) -> None:
         self.seconds = seconds
+        late = (FREE_SLACK if options.mode == "free" else options.late) * ROUND + STOP
         self.marks: list[tuple[int, float]] = []
         self.warm_up = WARM_UP
         self.add_reaction(self.figures, self.note, effects=rx.stop.after(late))
@@ -69,8 +70,7 @@ class Together(Training):
         self, algorithm: Algorithm, make: Any, spaces: tuple[Any, Any], options: Options, seconds: float, **others: Any
     ) -> None:
         super().__init__(algorithm, make, *spaces, options, **others)
-        slack = FREE_SLACK if options.mode == "free" else options.late
-        self.stopwatch = Stopwatch(seconds, slack * ROUND + STOP)
+        self.stopwatch = Stopwatch(seconds, options)
         rx.connect(self.learners[0].figures, self.stopwatch.figures)
 
 
@@ -117,10 +117,14 @@ class Repeating(Actor):
 
     def play(self) -> None:
         """Send the recorded round again."""
-        rows = self.segment.loan()
-        rows[...] = self.recorded
-        self.segment.set(rows)
+        rows = self.begin()
+        self.fill(rows)
+        self.hand_over(rows)
         self.figures.set((0.0, 1))
+
+    def fill(self, rows: Any) -> None:
+        """Write the round."""
+        rows[...] = self.recorded
 
 
 class LearnersAlone(Together):
@@ -162,10 +166,10 @@ def still(algorithm: Algorithm) -> Algorithm:
     return replace(algorithm, **rates)
 
 
-def begun(algorithm: Algorithm, *, alone: bool = False) -> Algorithm:
+def begun(algorithm: Algorithm, *, alone: bool = False, turns: int = 1) -> Algorithm:
     """The same one, which learns as soon as it has enough for a batch, and until then alone acts at random.
 
-    Actors `alone` do not act at random at all.
+    Actors `alone` do not act at random at all. In so many `turns` every agent has acted, and acted again.
 
     >>> from reactors import rl
     >>> begun(rl.DQN(learning_starts=50_000)).learning_starts
@@ -173,5 +177,18 @@ def begun(algorithm: Algorithm, *, alone: bool = False) -> Algorithm:
     """
     if not isinstance(algorithm, OffPolicy):
         return algorithm
-    enough = 0 if alone else max(algorithm.batch_size, algorithm.n_step * algorithm.num_envs)
+    enough = 0 if alone else max(algorithm.batch_size, turns * algorithm.n_step * algorithm.num_envs)
     return replace(algorithm, learning_starts=min(algorithm.learning_starts, enough))
+
+
+class Programs(NamedTuple):
+    """What is measured, of algorithms for a single agent or for many."""
+
+    played: Callable[..., Any]
+    """A round of experience, by which learners are measured."""
+    actors_alone: Any
+    learners_alone: Any
+    together: Any
+
+
+OF_ONE = Programs(played, ActorsAlone, LearnersAlone, Together)

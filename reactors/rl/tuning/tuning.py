@@ -6,6 +6,7 @@ promising ways to put them together, with as many updates for each environment s
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -15,21 +16,24 @@ import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.contract.agents import MultiAgent
+from reactors.rl.dataflow.agents.program import check_options
 from reactors.rl.dataflow.program import Training, placement, worker_of
-from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.learning.learners import Learners, several
 from reactors.rl.learning.loader import check_loaders
 from reactors.rl.options import Options, TuningOptions, taking
 from reactors.rl.public import public
 from reactors.rl.runs.checks import check_algorithm_given, check_memory
+from reactors.rl.runs.environments import environment_of
 from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.tuning.sizes import check_sizes, draws_a_second, fastest, with_size
-from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun, played
+from reactors.rl.tuning.timed import OF_ONE, begun
+from reactors.rl.tuning.timed_agents import OF_MANY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.envs.sources import Source
     from reactors.rl.options import Mode
 
 MOST = 64  # workers of a program
@@ -62,11 +66,15 @@ class Tuned:
     fastest."""
     draws: Mapping[int, float] = field(default_factory=dict)
     """Likewise by fan-out: batches drawn a second, with their new priorities."""
+    groups: int | None = None
+    """Of many agents: how many groups have a learner each. `learning`, and `learners` of candidates, are then by the
+    workers that these learners are on."""
 
     @property
     def options(self) -> dict[str, Any]:
         """What to give to `rl.train`."""
-        found = {name: getattr(self.choice, name) for name in ("workers", "actors", "learners", "mode")}
+        names = ("workers", "actors", "learners", "mode") if self.groups is None else ("workers", "actors", "mode")
+        found = {name: getattr(self.choice, name) for name in names}
         return found if self.lag is None else {**found, "lag": 1 if self.choice.mode == "sync" else self.lag}
 
     def plain(self) -> dict[str, Any]:
@@ -81,7 +89,10 @@ class Tuned:
     def tables(self) -> str:
         """Actors alone, learners alone, both together."""
         replays = isinstance(self.algorithm, OffPolicy)
-        learning = ("learners alone", "updates/s", "enough for steps/s") if replays else ("learners alone", "steps/s")
+        several = self.groups not in {None, 1}
+        whose = f"workers of {self.groups} learners" if several else "learners alone"
+        learning = (whose, "updates/s", "enough for steps/s") if replays else (whose, "steps/s")
+        who = "that learn" if several else "learners"
         sizes = (("batch size", "frames/s", self.frames), ("fan-out", "batches/s", self.draws))
         return "\n\n".join(
             [
@@ -95,7 +106,7 @@ class Tuned:
                     ],
                 ),
                 _table(
-                    ("together", "workers", "actors", "learners", "predicted steps/s", "measured steps/s"),
+                    ("together", "workers", "actors", who, "predicted steps/s", "measured steps/s"),
                     [
                         (each.mode, str(each.workers), str(each.actors), str(each.learners), _whole(each.predicted),
                          _whole(rate))
@@ -115,7 +126,7 @@ class Tuned:
         picked = "the fastest" if fastest else f"the simplest that is within {TIE:.0%} of the fastest"
         return (
             f"{choice.mode} on {_count(choice.workers, 'worker')} with {_count(choice.actors, 'actor')} and "
-            f"{_count(choice.learners, 'learner')}: {self.rate:,.0f} steps{updates} a second, {picked} of "
+            f"{_learners(choice.learners, self.groups)}: {self.rate:,.0f} steps{updates} a second, {picked} of "
             f"{len(self.together)} measured and {self.predicted} predicted; {slower} takes most of the time"
         )
 
@@ -130,12 +141,9 @@ class TuneCall(TuningOptions):
 
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.tune")
-        if isinstance(self.algorithm, MultiAgent):
-            raise ArgumentError(
-                f"rl.tune measures algorithms for a single agent, and {self.algorithm.name} is for many, each group of "
-                "which has a learner; compare steps a second of rl.train with other workers= and actors="
-            )
         super().__post_init__()
+        if isinstance(self.algorithm, MultiAgent):
+            check_options(self.algorithm, self, "rl.tune")
 
 
 @taking(TuneCall)
@@ -165,13 +173,15 @@ def tune(given: TuneCall) -> Tuned:
     cores = min(len(os.sched_getaffinity(0)) if given.cores is None else given.cores, MOST)
     algorithm = _with_ratio(given.algorithm, given.ratio)
     check_loaders(algorithm, given.loaders)
-    make = maker(env, given.env_kwargs or {}, "rl.tune")
-    spaces = spaces_of(make, "rl.tune")
+    make, spaces = environment_of(algorithm, env, given.env_kwargs or {}, "rl.tune")
     algorithm.check(*spaces)
+    groups, turns, programs = None, 1, OF_ONE
+    if isinstance(algorithm, MultiAgent):
+        groups, turns, programs = len(algorithm.teams(spaces[0])), len(spaces[0].agents) + 1, OF_MANY
     a_round = algorithm.horizon * algorithm.num_envs
     wanted = 1.0
     if isinstance(algorithm, OffPolicy):
-        check_memory(algorithm, max(algorithm.learning_starts, a_round) + a_round)
+        check_memory(algorithm, max(algorithm.enough, a_round) + a_round)
         wanted = algorithm.updates_per_step
     parts = 2 if given.double_buffer else 1
     if algorithm.num_envs % parts:
@@ -181,53 +191,56 @@ def tune(given: TuneCall) -> Tuned:
     say = given.tell or (lambda _: None)
 
     def measured(
-        kind: type[Together], which: Algorithm, workers: int, mode: Mode, where: Mode, actors: int, **others: Any
+        kind: Any, which: Algorithm, workers: int, mode: Mode, where: Mode, actors: int, **others: Any
     ) -> float:
-        alone = kind is LearnersAlone
+        alone = kind is programs.learners_alone
         options = Options(
             mode=mode, lag=None if mode == "sync" else given.lag, actors=actors, seed=seed,
             inference="actors" if alone else given.inference, double_buffer=not alone and given.double_buffer,
-            loaders=0 if kind is ActorsAlone else given.loaders,
+            loaders=0 if kind is programs.actors_alone else given.loaders,
         )  # fmt: skip
         program = kind(which, make, spaces, options, given.seconds, **others)
         _run(program, workers, placement(program, workers, where), seed, given)
-        return a_round * program.stopwatch.rate
+        rounds_a_second: float = program.stopwatch.rate
+        return a_round * rounds_a_second
 
-    def learned(which: Algorithm, team: Learners) -> float:
+    def learned(which: Algorithm, team: Learners, workers: int) -> float:
         return wanted * measured(
-            LearnersAlone, begun(which), len(team), "pipelined", "pipelined", 1, learners=team, recorded=recorded
-        )
+            programs.learners_alone, begun(which, turns=turns), workers, "pipelined", "pipelined", 1, learners=team,
+            recorded=recorded,
+        )  # fmt: skip
 
-    recorded = played(begun(algorithm, alone=True), make, spaces, seed)
+    recorded = programs.played(begun(algorithm, alone=True), make, spaces, seed)
     frames: dict[int, float] = {}
     draws: dict[int, float] = {}
     for size in given.batch_sizes:
         say(f"batches of {size}")
-        frames[size] = size * learned(with_size(algorithm, batch_size=size), several(algorithm, 1, device))
+        frames[size] = size * learned(with_size(algorithm, batch_size=size), several(algorithm, 1, device), 1)
     algorithm = with_size(algorithm, batch_size=fastest(frames)) if frames else algorithm
     for fanout in given.fanouts:
         say(f"a tree with a fan-out of {fanout}")
         draws[fanout] = draws_a_second(with_size(algorithm, fanout=fanout), spaces, recorded, given.seconds)
     algorithm = with_size(algorithm, fanout=fastest(draws)) if draws else algorithm
-    teams = {len(team): team for team in _teams(algorithm, spaces, seed, device, cores)}
+    teams = _teams(algorithm, spaces, seed, device, cores, groups)
     acting, learning, together = {}, {}, []
     alone: Mode = "sync" if mode == "sync" else "pipelined"
     for n in banks:
         say(f"{_count(n, 'actor')} alone")
-        acting[n] = measured(ActorsAlone, begun(algorithm, alone=True), n, alone, "sync", n)
+        acting[n] = measured(programs.actors_alone, begun(algorithm, alone=True), n, alone, "sync", n)
     for m, team in teams.items():
-        say(f"{_count(m, 'learner')} alone")
-        learning[m] = learned(algorithm, team)
-    found = candidates(acting, learning, wanted, cores, mode)
+        say(_learners(m, groups) + " alone")
+        learning[m] = learned(algorithm, team, m)
+    found = candidates(acting, learning, wanted, cores, mode, groups)
     for each in shortlist(found, given.few):
-        say(f"together, {each.mode}: {_count(each.actors, 'actor')} and {_count(each.learners, 'learner')}")
-        team = teams[each.learners]
-        rate = measured(Together, begun(algorithm), each.workers, each.mode, each.mode, each.actors, learners=team)
+        say(f"together, {each.mode}: {_count(each.actors, 'actor')} and {_learners(each.learners, groups)}")
+        team, begins = teams[each.learners], begun(algorithm, turns=turns)
+        rate = measured(programs.together, begins, each.workers, each.mode, each.mode, each.actors, learners=team)
         together.append((each, rate))
     choice, rate = best(together)
     return Tuned(
-        algorithm, env, wanted, cores, given.lag, acting, learning, together, len(found), choice, rate, frames, draws
-    )
+        algorithm, env, wanted, cores, given.lag, acting, learning, together, len(found), choice, rate, frames, draws,
+        groups,
+    )  # fmt: skip
 
 
 def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, given: TuningOptions) -> None:
@@ -237,21 +250,32 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, g
             placement=partial(worker_of, where),
         )  # fmt: skip
     finally:
-        memory = program.experience.buffer if hasattr(program, "experience") else program.memory
-        if memory is not None:
-            memory.close()  # which would wait for the garbage collector
+        for memory in (*program.memories, program.memory):
+            if memory is not None:
+                memory.close()  # which would wait for the garbage collector
 
 
-def _teams(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int) -> Iterator[Learners]:
-    """Learners, as many as the algorithm can take."""
-    yield several(algorithm, 1, device)
+def _teams(
+    algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int, groups: int | None
+) -> dict[int, Learners]:
+    """Learners, as many as the algorithm can take; where each group has one, by the workers that those are on."""
+    one = several(algorithm, 1, device)
+    if groups is not None:
+        return dict.fromkeys(range(1, min(groups, cores) + 1), one)
+    found = {1: one}
     if cores == 1 or not algorithm.learning(*spaces, seed, device).flats:
-        return
+        return found
     for m in range(2, cores + 1):
-        try:
-            yield several(algorithm, m, device)
-        except ParameterError:
-            continue
+        with contextlib.suppress(ParameterError):
+            found[m] = several(algorithm, m, device)
+    return found
+
+
+def _learners(m: int, groups: int | None) -> str:
+    """So many learners; or those of all groups, on so many workers."""
+    if groups in {None, 1}:
+        return _count(m, "learner")
+    return f"{groups} learners on {_count(m, 'worker')}"
 
 
 def _with_ratio(algorithm: Algorithm, ratio: float | None) -> Algorithm:

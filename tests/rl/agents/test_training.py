@@ -102,11 +102,6 @@ def test_options_for_single_agents_are_refused(option: Any, said: str) -> None:
         rl.train(rl.IPPO(**SMALL), lambda: Comers(3), total_steps=64, **option)
 
 
-def test_it_is_not_tuned() -> None:
-    with pytest.raises(ArgumentError, match=r"rl\.tune measures algorithms for a single agent, and IPPO is for many"):
-        rl.tune(rl.IPPO(**SMALL), "mpe2:simple_spread_v3")
-
-
 @pytest.mark.usefixtures("bare_runs")
 def test_the_command_trains_groups_and_evaluates_them(tmp_path: Path) -> None:
     from click.testing import CliRunner

@@ -27,7 +27,7 @@ from reactors.rl.opponents import Past
 from reactors.rl.rounds import ROUND, STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reactors.rl.contract.agents import MultiAgent
     from reactors.rl.envs.agents.cast import Cast, Team
     from reactors.rl.learning.learners import Learners
-    from reactors.rl.options import Options
+    from reactors.rl.options import Options, SharedOptions
     from reactors.rl.replay.buffer import ReplayBuffer
 
 
@@ -59,7 +59,7 @@ class AgentsTraining(Training):
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
-        check_options(algorithm, options)
+        check_options(algorithm, options, "rl.train")
         actors, lag = options.actors, options.late
         num_envs = per_actor(algorithm, actors, 1)
         self.free, self.memory = options.mode == "free", None
@@ -84,14 +84,12 @@ class AgentsTraining(Training):
         def acting(_: int) -> TeamActing:
             return TeamActing(algorithm, cast, initial, lag=lag, newest=newest, past=past)
 
-        self.actors: Any = rx.bank(actors, AgentsActor, rollout, acting)
+        self.actors: Any = self._actors(actors, rollout, acting)
+        arguments = {"seed": options.seed, "device": device, "lag": lag}
         self.groups = {
-            team.name: AgentGroup(
-                algorithm, team, action_space, actors,
-                {"seed": options.seed, "size": len(weights), "device": device, "lag": lag, "newest": latest},
-            )
+            team.name: self._group(algorithm, team, action_space, actors, weights, {**arguments, "newest": latest})
             for (team, action_space), weights, latest in zip(spaces, initial, newest, strict=True)
-        }  # fmt: skip
+        }
         groups = [*self.groups.values()]
         for i, group in enumerate(groups):
             rx.connect([actor.segments[i] for actor in self.actors], group.segments)
@@ -121,6 +119,17 @@ class AgentsTraining(Training):
             self._go_on(saved)
         if saving is not None:
             self._save(saving, max(lag, FREE_SLACK) if self.free else lag, steps)
+
+    def _actors(self, n: int, rollout: Callable[[int], Any], acting: Callable[[int], Any]) -> rx.Bank[Any]:
+        """The actors, as a bank; a subclass may take others."""
+        return rx.bank(n, AgentsActor, rollout, acting)
+
+    def _group(
+        self, algorithm: MultiAgent, team: Team, action_space: Any, actors: int, weights: NDArray[np.float32],
+        arguments: Mapping[str, Any],
+    ) -> Any:  # fmt: skip
+        """A team, whose first weights these are, as a reactor; likewise."""
+        return AgentGroup(algorithm, team, action_space, actors, {**arguments, "size": len(weights)})
 
     def _rate(self, past: Past, names: list[str], lag: int) -> Any:
         """Elo of what is learned and of its past, by which opponents may be chosen; its figures."""
@@ -169,7 +178,7 @@ class AgentsTraining(Training):
         return [[f"main.{name}" for name in group.lasting] for group in self.groups.values()]
 
 
-def check_options(algorithm: MultiAgent, options: Options) -> None:
+def check_options(algorithm: MultiAgent, options: SharedOptions, path: str) -> None:
     """Refuse what there is for single agents alone."""
     name = algorithm.name
     for given, said, remedy in (
@@ -179,11 +188,11 @@ def check_options(algorithm: MultiAgent, options: Options) -> None:
             "leave it out: an actor chooses for a group in one call",
         ),
         (options.loaders, "loaders", "leave them out"),
-        (options.learners > 1, "learners", "leave them out: each group has a learner of its own"),
-        (options.adapt, "adapt", "leave it out"),
+        (getattr(options, "learners", 1) > 1, "learners", "leave them out: each group has a learner of its own"),
+        (getattr(options, "adapt", False), "adapt", "leave it out"),
     ):
         if given:
-            raise ArgumentError(f"{said} of rl.train is for single agents, and {name} is for many; {remedy}")
+            raise ArgumentError(f"{said} of {path} is for single agents, and {name} is for many; {remedy}")
 
 
 def check_opponents(algorithm: MultiAgent, teams: Sequence[Team]) -> None:

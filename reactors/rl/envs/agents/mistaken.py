@@ -6,13 +6,7 @@ from typing import Any
 
 from reactors.errors import ParameterError
 
-_FOR_MANY = {
-    "rl.VectorEnv": "rl.MultiAgentVectorEnv steps rows of it",
-    "rl.sb3.VecEnv": "rl.MultiAgentVectorEnv steps rows of it",
-    "rl.train": "take rl.IPPO, or another algorithm for many agents",
-    "rl.tune": "take rl.IPPO, or another algorithm for many agents",
-}
-_FOR_ONE = {"rl.MultiAgentVectorEnv": "rl.VectorEnv steps rows of it"}
+_ROWS = ("rl.VectorEnv", "rl.sb3.VecEnv")
 
 
 def of_many(what: str, path: str) -> ParameterError:
@@ -21,13 +15,19 @@ def of_many(what: str, path: str) -> ParameterError:
     >>> str(of_many("'mpe2:simple_spread_v3'", "rl.VectorEnv"))
     "rl.VectorEnv: 'mpe2:simple_spread_v3' has many agents, and one is wanted; rl.MultiAgentVectorEnv steps rows of it"
     """
-    remedy = _FOR_MANY.get(path, "rl.MultiAgentEnv is the reactor for it")
+    remedy = "rl.MultiAgentEnv is the reactor for it"
+    if path in _ROWS:
+        remedy = "rl.MultiAgentVectorEnv steps rows of it"
+    elif path.startswith(("rl.", "--")):  # what trains
+        remedy = "take rl.IPPO, or another algorithm for many agents"
     return ParameterError(f"{path}: {what} has many agents, and one is wanted; {remedy}")
 
 
 def of_one(what: str, path: str) -> ParameterError:
     """An environment has a single agent, and `path` takes those with many."""
-    remedy = _FOR_ONE.get(path, "take rl.PPO, or another algorithm for one, or give a PettingZoo environment")
+    remedy = "take rl.PPO, or another algorithm for one, or give a PettingZoo environment"
+    if path == "rl.MultiAgentVectorEnv":
+        remedy = "rl.VectorEnv steps rows of it"
     return ParameterError(f"{path}: {what} has a single agent, and many are wanted; {remedy}")
 
 
