@@ -17,12 +17,10 @@ from reactors.rl.contract.agents import (
     memories_of,
     sides_of,
 )
-from reactors.rl.envs.agents.turns import simulation_of
-from reactors.rl.envs.simulation import seed_of
-from reactors.rl.monitoring.together import advance, seen_by
+from reactors.rl.monitoring.together import played
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,33 +96,27 @@ def _games(
     """Mean returns of its own agents and of the others in each episode; its sides take turns."""
     cast, rng = company.cast, np.random.default_rng(seed)
     mine = [{cast.agents[i] for i in sides[episode % len(sides)]} for episode in range(episodes)]
-    simulations = [simulation_of(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
-    found: list[tuple[float, float] | None] = [None] * episodes
-    try:
-        for simulation in simulations:
-            simulation.reset()
-        playing = PlayingTogether(company, episodes)
-        memories = [each.fresh(episodes) for each in choosing]
-        while going := [i for i, each in enumerate(found) if each is None]:
-            seen = [seen_by(each) if found[i] is None else {} for i, each in enumerate(simulations)]
-            own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in enumerate(seen)]
-            others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in enumerate(seen)]
-            actions = playing(own)
-            for team, each, known in zip(company.teams, choosing, memories, strict=True):
-                act_for(cast, team, others, partial(by_memory, known, partial(each.choose, rng)), actions)
-            for i in going:
-                episode, gone = advance(simulations[i], actions[i])
-                playing.ended(i, gone)
-                for team, known in zip(company.teams, memories, strict=True):
-                    forget_those(known, cast, team, i, gone)
-                if episode is not None:
-                    of_mine = [x for agent, x in zip(cast.agents, episode.returns, strict=True) if agent in mine[i]]
-                    rest = [x for agent, x in zip(cast.agents, episode.returns, strict=True) if agent not in mine[i]]
-                    found[i] = statistics.fmean(of_mine), statistics.fmean(rest)
-    finally:
-        for simulation in simulations:
-            simulation.close()
-    return [each for each in found if each is not None]
+    playing, memories = PlayingTogether(company, episodes), [each.fresh(episodes) for each in choosing]
+
+    def choose(seen: list[dict[Any, Any]]) -> list[dict[Any, Any]]:
+        own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in enumerate(seen)]
+        others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in enumerate(seen)]
+        actions = playing(own)
+        for team, each, known in zip(company.teams, choosing, memories, strict=True):
+            act_for(cast, team, others, partial(by_memory, known, partial(each.choose, rng)), actions)
+        return actions
+
+    def ended(i: int, gone: Container[Any] | None) -> None:
+        playing.ended(i, gone)
+        for team, known in zip(company.teams, memories, strict=True):
+            forget_those(known, cast, team, i, gone)
+
+    found = []
+    for i, episode in enumerate(played(make, episodes, seed, choose, ended)):
+        returns = [*zip(cast.agents, episode.returns, strict=True)]
+        own, others = ([x for agent, x in returns if (agent in mine[i]) is of_mine] for of_mine in (True, False))
+        found.append((statistics.fmean(own), statistics.fmean(others)))
+    return found
 
 
 def _score(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> Score:

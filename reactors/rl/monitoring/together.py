@@ -10,7 +10,7 @@ from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from reactors.rl.contract.agents import Company
@@ -20,17 +20,32 @@ if TYPE_CHECKING:
 
 def play_together(company: Company, make: Callable[[], Any], episodes: int, seed: int) -> list[Episode]:
     """So many greedy episodes, each in an environment with a seed of its own, in their order."""
+    playing = PlayingTogether(company, episodes)
+    return played(make, episodes, seed, playing, playing.ended)
+
+
+def played(
+    make: Callable[[], Any],
+    episodes: int,
+    seed: int,
+    choose: Callable[[list[dict[Any, Any]]], Sequence[Mapping[Any, Any]]],
+    ended: Callable[[int, Container[Any] | None], None],
+) -> list[Episode]:
+    """So many episodes, each in an environment with a seed of its own, in their order.
+
+    `choose` gives the actions of all who see something, by environment and agent, and `ended` is told whose episodes
+    are over, as `PlayingTogether` has both.
+    """
     simulations = [simulation_of(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
     found: list[Episode | None] = [None] * episodes
     try:
         for simulation in simulations:
             simulation.reset()
-        playing = PlayingTogether(company, episodes)
         while None in found:
-            chosen = playing([seen_by(each) if found[i] is None else {} for i, each in enumerate(simulations)])
+            chosen = choose([seen_by(each) if found[i] is None else {} for i, each in enumerate(simulations)])
             for i in [i for i, episode in enumerate(found) if episode is None]:
                 found[i], gone = advance(simulations[i], chosen[i])
-                playing.ended(i, gone)
+                ended(i, gone)
     finally:
         for simulation in simulations:
             simulation.close()

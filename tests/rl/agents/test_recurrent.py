@@ -17,6 +17,7 @@ from reactors.rl.algorithms.agents.ippo import RecurrentIPPOLearning
 from reactors.rl.replay.own_sequences import OwnSequences
 from reactors.rl.replay.own_steps import OwnSteps
 from tests.rl.agents.comers import Comers
+from tests.rl.agents.going_on import assert_it_goes_on
 from tests.rl.agents.test_own_steps import invented
 
 if TYPE_CHECKING:
@@ -106,17 +107,7 @@ def test_it_is_the_same_on_any_number_of_workers(name: str, mode: Any) -> None:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.usefixtures("bare_runs")
 def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, name: str, env: str) -> None:
-    def trained(steps: int, **options: Any) -> Any:
-        return rl.train(CASES[name], env, total_steps=steps, seed=1, mode="pipelined", actors=2, **options)
-
-    whole = trained(256)
-    trained(128, out=tmp_path / "run", checkpoint_every=2)
-    on = trained(256, resume=tmp_path / "run")
-    assert on.digest == whole.digest
-    assert not on.notes
-    loaded = rl.load(tmp_path / "run")
-    np.testing.assert_array_equal(loaded.weights, whole.weights)
-    assert loaded.evaluate(2) == whole.evaluate(2)
+    assert_it_goes_on(CASES[name], env, tmp_path / "run")
 
 
 @pytest.mark.usefixtures("bare_runs")

@@ -10,6 +10,7 @@ import pytest
 from reactors import rl
 from reactors.errors import ParameterError, ReactionError
 from tests.rl.agents.comers import Comers
+from tests.rl.agents.going_on import assert_it_goes_on
 from tests.rl.agents.two_step import TwoStep
 
 if TYPE_CHECKING:
@@ -65,17 +66,7 @@ def test_it_is_the_same_in_processes(kind: Any) -> None:
 )
 @pytest.mark.usefixtures("bare_runs")
 def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, algorithm: Any, env: str) -> None:
-    def trained(steps: int, **options: Any) -> Any:
-        return rl.train(algorithm, env, total_steps=steps, seed=1, mode="pipelined", actors=2, **options)
-
-    whole = trained(256)
-    trained(128, out=tmp_path / "run", checkpoint_every=2)
-    on = trained(256, resume=tmp_path / "run")
-    assert on.digest == whole.digest
-    assert not on.notes
-    loaded = rl.load(tmp_path / "run")
-    np.testing.assert_array_equal(loaded.weights, whole.weights)
-    assert loaded.evaluate(2) == whole.evaluate(2)
+    assert_it_goes_on(algorithm, env, tmp_path / "run")
 
 
 @pytest.mark.parametrize("kind", KINDS)
