@@ -18,10 +18,13 @@ from reactors.rl.dataflow.agents.experience import team_memory
 from reactors.rl.tuning.candidates import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
 
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.options import TuningOptions
+    from reactors.rl.replay.buffer import ReplayBuffer
 
 
 def with_size(algorithm: Any, **size: int) -> Any:
@@ -60,25 +63,14 @@ def draws_a_second(algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: Any,
     It is filled with a round that was `recorded`; of many agents, with that of the first group.
     """
     rng, n = np.random.default_rng(0), algorithm.batch_size
-    many = isinstance(algorithm, MultiAgent)
-    if many:
-        recorded = recorded[0]
-        memory, own_steps = team_memory(algorithm, recorded.dtype)
-    else:
-        memory = memory_of(algorithm, *spaces)
-    with memory as buffer:
-        buffer.rng, rows = rng, recorded.reshape(-1)
-        envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(recorded))
-        cut = None if many else sequences_of(algorithm, recorded.dtype, algorithm.num_envs)
-        for _ in range(-(-algorithm.capacity // len(rows))):
-            if many:
-                kept, streams = own_steps.add(recorded)
-                if len(kept):
-                    buffer.add(kept, envs=streams)
-            elif cut is None:
-                buffer.add(rows, envs=envs)
-            elif len(whole := cut.add(recorded)):
-                buffer.add(whole)
+    buffer, kept = _memory(algorithm, spaces, recorded)
+    with buffer:
+        buffer.rng = rng
+        a_round = algorithm.horizon * algorithm.num_envs
+        for _ in range(-(-algorithm.capacity // a_round)):
+            rows, streams = kept()
+            if len(rows):
+                buffer.add(rows, envs=streams)
         errors = rng.random((16, n), np.float32)
         count, began = 0, time.perf_counter()
         while (spent := time.perf_counter() - began) < seconds or not count:
@@ -86,3 +78,16 @@ def draws_a_second(algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: Any,
                 buffer.update_priorities(buffer.sample(n), each)
             count += len(errors)
     return count / spent
+
+
+def _memory(
+    algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: Any
+) -> tuple[ReplayBuffer, Callable[[], tuple[NDArray[Any], NDArray[np.int32] | None]]]:
+    """What the algorithm keeps experience in, and what it keeps of a round each time that it comes, by streams."""
+    if isinstance(algorithm, MultiAgent):
+        first = recorded[0]
+        memory, own_steps = team_memory(algorithm, first.dtype)
+        return memory, lambda: own_steps.add(first)
+    rows, envs = recorded.reshape(-1), np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(recorded))
+    cut = sequences_of(algorithm, recorded.dtype, algorithm.num_envs)
+    return memory_of(algorithm, *spaces), lambda: (rows, envs) if cut is None else (cut.add(recorded), None)

@@ -124,7 +124,7 @@ class Coarse(BaseParallelWrapper):  # type: ignore[misc]  # PettingZoo ships no 
     """A vector of every twentieth pixel, for networks of many agents see no pictures."""
 
     def observation_space(self, agent: Any) -> Any:
-        whole = self.env.observation_space(agent).shape
+        whole: Any = self.env.observation_space(agent).shape
         return gym.spaces.Box(0, 1, self.small(np.zeros(whole, np.uint8)).shape, np.float32)
 
     def small(self, seen: Any) -> Any:
