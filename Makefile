@@ -105,7 +105,7 @@ papers: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/make_papers.py $(ARGS)
 
 # More than CartPole, beside others, for many hours: ARGS="--suites mujoco --only SAC --envs Hopper-v5 --seeds 1".
-learn_beside: .venv-bench/built
+learn_beside: .venv-bench/built .venv-benchmarl/installed
 	.venv-bench/bin/python tests/benchmarks/learn_beside.py $(ARGS)
 
 # The protocol in Promela, in every interleaving; ARGS=machines is a part of it.
@@ -223,6 +223,11 @@ FORCE:
 .venv-wheels/installed: tests/wheels/requirements.txt constraints.txt
 	[ -x .venv-wheels/bin/python ] || $(PYTHON) -m venv .venv-wheels
 	.venv-wheels/bin/python -m pip install -qq -c constraints.txt $(build_tools) -r tests/wheels/requirements.txt
+	touch $@
+
+.venv-benchmarl/installed: tests/benchmarks/requirements-benchmarl.txt
+	[ -x .venv-benchmarl/bin/python ] || $(PYTHON) -m venv .venv-benchmarl
+	.venv-benchmarl/bin/python -m pip install -qq --no-deps -r $<
 	touch $@
 
 .venv-%/installed: tests/benchmarks/requirements-%.txt

@@ -1,4 +1,4 @@
-"""How well is more learned than CartPole, and how soon, beside others? MuJoCo, MinAtar and Atari, one run a process.
+"""How well is more learned than CartPole, and how soon, beside others? MuJoCo, MinAtar, Atari, MPE, one run a process.
 
 Every contender has the same hyperparameters, networks, environments and seeds, and a core: one worker, one thread.
 Results go to docs/learning: `beside.csv` has a row a run, `beside.md` the tables, `beside.json` the curves. Runs that
@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from beside.task import EPISODES, GAMES, Learned, Task
+from beside.task import EPISODES, GAMES, SPREAD, Learned, Task
 
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
 KEPT = DOCS / "beside.json"
@@ -43,16 +43,24 @@ SUITES: dict[str, list[tuple[str, str, int, tuple[str, ...]]]] = {
     "atari": [
         ("PPO", f"atari:{game}", 1_000_000, ("ours", "script")) for game in ("Breakout", "MsPacman", "SpaceInvaders")
     ],
+    "mpe2": [(algorithm, SPREAD, 200_000, ("ours", "benchmarl")) for algorithm in ("MAPPO", "IPPO")],
+    "mpe2-long": [(algorithm, SPREAD, 1_000_000, ("ours", "benchmarl")) for algorithm in ("MAPPO", "IPPO")],
 }
 """Of each: algorithm, environment, steps, contenders."""
-TITLES = {"mujoco": "MuJoCo", "minatar": "MinAtar", "atari": "Atari, four frames of 42x42"}
-NAMES = {"ours": "ours", "stable_baselines": "Stable-Baselines3", "script": "script"}
+TITLES = {
+    "mujoco": "MuJoCo",
+    "minatar": "MinAtar",
+    "atari": "Atari, four frames of 42x42",
+    "mpe2": "MPE",
+    "mpe2-long": "MPE, longer",
+}
+NAMES = {"ours": "ours", "stable_baselines": "Stable-Baselines3", "script": "script", "benchmarl": "BenchMARL"}
 
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
     """In the order of the tables."""
-    names = [(algorithm, env) for suite in SUITES.values() for algorithm, env, *_ in suite]
-    return names.index((row["algorithm"], row["env"])), row["contender"] != "ours", row["seed"]
+    runs = [run[:3] for suite in SUITES.values() for run in suite]
+    return runs.index((row["algorithm"], row["env"], row["asked"])), row["contender"] != "ours", row["seed"]
 
 
 def rows() -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -93,10 +101,11 @@ HEAD = [
     "# More than CartPole, beside others",
     "",
     f"Each return is the mean of the last {EPISODES} training episodes; in brackets that of {EPISODES}",
-    "episodes afterwards (greedy in MuJoCo, drawn as in training elsewhere; of Atari whole games and",
-    "their own scores). A number a seed. Contenders have the same hyperparameters, networks and numbers",
-    "of environments, and one core each: one worker, one thread. `make learn_beside` makes the runs;",
-    "`beside.csv` has the seeds, and the digests by which ours can be made again. Seconds are those that",
+    "episodes afterwards (greedy in MuJoCo; drawn as in training elsewhere; of Atari whole games and",
+    "their own scores; of MPE, whose returns are means over agents, 200 greedy ones). A number a seed.",
+    "Contenders have the same hyperparameters, networks and numbers of environments, and one core",
+    "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
+    "the digests by which ours can be made again. Seconds are those that",
     "a processor worked, or where that was not noted, those of the clock, while other work ran beside it.",
 ]
 TABLE = [
@@ -155,7 +164,7 @@ def main() -> None:
     done = (
         set()
         if given.again
-        else {(row["contender"], row["algorithm"], row["env"], row["seed"]) for row in rows().values()}
+        else {(row["contender"], row["algorithm"], row["env"], row["asked"], row["seed"]) for row in rows().values()}
     )
     waiting = [
         (contender, Task(algorithm, env, steps, seed))
@@ -164,7 +173,7 @@ def main() -> None:
         for algorithm, env, steps, contenders in SUITES[suite]
         for contender in contenders
         if (not given.only or algorithm in given.only.split(",")) and (not given.envs or env in given.envs.split(","))
-        if (contender, algorithm, env, seed) not in done
+        if (contender, algorithm, env, steps, seed) not in done
     ]
     running: set[subprocess.Popen[bytes]] = set()
     failed = 0

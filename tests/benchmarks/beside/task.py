@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
+from beside import spread
 
 from reactors import rl
 
@@ -24,6 +25,7 @@ ATARI = rl.PPO(
 """What Pong was learned with, in frames of 42x42 pixels."""
 MINATAR = rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)
 """What MinAtar's Breakout was learned with."""
+SPREAD = "mpe2:simple_spread_v3"
 
 
 class MinAtar(gym.Env[Any, Any]):
@@ -69,7 +71,7 @@ class Task:
 
     algorithm: str
     env: str
-    """An id of Gymnasium's, atari:GAME, or minatar:GAME."""
+    """An id of Gymnasium's, atari:GAME, minatar:GAME, or `SPREAD`."""
     steps: int
     seed: int
 
@@ -77,6 +79,8 @@ class Task:
     def make(self) -> Any:
         """The environment to train in, or a function that makes it."""
         suite, _, name = self.env.rpartition(":")
+        if suite == "mpe2":
+            return spread.environment
         return {"atari": lambda: rl.atari(name, screen_size=42), "minatar": lambda: Game(name)}.get(
             suite, lambda: self.env
         )()
@@ -95,6 +99,13 @@ class Task:
         if self.env.startswith("atari:"):
             return {"PPO": ATARI}[self.algorithm]
         kind = getattr(rl, self.algorithm)
+        if self.env == SPREAD:
+            return kind(
+                num_envs=spread.NUM_ENVS, horizon=spread.HORIZON, gamma=spread.GAMMA, lam=spread.LAM,
+                learning_rate=spread.LEARNING_RATE, batch_size=spread.MINIBATCH, epochs=spread.EPOCHS,
+                entropy=spread.ENTROPY, value=spread.VALUE, clip=spread.CLIP, max_grad_norm=spread.MAX_GRAD_NORM,
+                hidden=spread.HIDDEN,
+            )  # fmt: skip
         name = self.env.removeprefix("minatar:").title().replace("_", "")
         if self.env.startswith("minatar:") and self.algorithm == "APPO":
             return MINATAR
