@@ -99,6 +99,32 @@ def writer(space: Space) -> Write:
     return _array_writer(where.dtype, where.shape or ())
 
 
+def rows_writer(space: Space) -> Callable[[Any, list[int], list[Any]], bool]:
+    """A function that puts values of the space into rows of a block at once, if they are arrays as they lie there.
+
+    It returns whether they are. If not, it has written nothing, and `writer` knows what each of them is.
+
+    >>> from gymnasium.spaces import Box
+    >>> block = np.zeros((3, 2), np.float32)
+    >>> put_together = rows_writer(Box(0, 1, (2,)))
+    >>> put_together(block, [0, 2], [np.ones(2, np.float32), np.ones(2, np.float32)])
+    True
+    >>> put_together(block, [1], [[1, 1]]), block[:, 0]
+    (False, array([1., 0., 1.], dtype=float32))
+    """
+    dtype, shape = array_type(space)
+
+    def write(block: Any, places: list[int], values: list[Any]) -> bool:
+        for value in values:
+            if value.__class__ is not np.ndarray or value.dtype != dtype or value.shape != shape:
+                return False
+        if values:
+            block[places] = values
+        return True
+
+    return write
+
+
 def _keep(block: Any, i: int, value: Any) -> None:
     block[i] = copy.deepcopy(value)  # environments may go on writing into what they gave
 

@@ -13,7 +13,7 @@ from reactors.rl.envs.agents.cast import width
 from reactors.rl.envs.agents.sources import unmasked
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
-from reactors.rl.envs.spaces import WrongValueError, reader, writer
+from reactors.rl.envs.spaces import WrongValueError, reader, rows_writer, writer
 from reactors.rl.errors import NotFiniteError, SimulationError
 
 if TYPE_CHECKING:
@@ -167,7 +167,8 @@ class _TeamRows:
     def __init__(self, cast: Cast, team: Team, num_envs: int) -> None:
         actions = actions_of(cast, team)
         self.team, self.who = team, [(j, cast.agents[i]) for j, i in enumerate(team.members)]
-        self.dtype, self.put, self.taken = team.seen(actions), writer(team.observation_space), reader(actions)
+        self.dtype, self.taken = team.seen(actions), reader(actions)
+        self.put, self.put_together = writer(team.observation_space), rows_writer(team.observation_space)
         self.members = list(team.members)
         self.alive, self.gone = np.zeros((2, num_envs, len(team.members)), np.bool_)
         self.learns = np.ones((num_envs, len(cast.agents)), np.bool_)
@@ -189,11 +190,10 @@ class _TeamRows:
         """What those see that are there, as records to act on."""
         obs, acted = self.fields["obs"][t], self.fields["acted"][t]
         for e, simulation in enumerate(simulations):
-            learns = self.learns[e, self.members].tolist()
-            for j, agent in self.who:
-                if learns[j] and agent in simulation.observations:
-                    acted[e, j] = True
-                    self._note("", t, e, j, simulation, simulation.observations[agent], agent)
+            learns, observations = self.learns[e, self.members].tolist(), simulation.observations
+            there = [(j, agent) for j, agent in self.who if learns[j] and agent in observations]
+            acted[e, [j for j, _ in there]] = True
+            self._note("", t, e, simulation, there, [observations[agent] for _, agent in there])
         envs, agents = self.where = acted.nonzero()
         seen = np.zeros(len(envs), self.dtype)
         seen["obs"], seen["agent"], seen["env"] = obs[envs, agents], agents, envs
@@ -202,17 +202,24 @@ class _TeamRows:
         return seen
 
     def _note(
-        self, which: str, t: int, e: int, j: int, simulation: ParallelSimulation, seen: Any, agent: Any,
-        *, over: bool = False,
+        self, which: str, t: int, e: int, simulation: ParallelSimulation, agents: list[tuple[int, Any]],
+        seen: list[Any], *, over: bool = False,
     ) -> None:  # fmt: skip
-        info = {} if over else simulation.infos.get(agent, {})  # what is said now is of the next episode
-        observation, mask = unmasked(seen, info) if self.team.masked else (seen, None)
-        try:
-            self.put(self.fields[f"{which}obs"][t, e], j, observation)
-        except WrongValueError as error:
-            raise simulation.error(f"the observation of agent {agent!r} is {error}") from error
+        """Write what agents see, now or "next_", each to its place."""
+        block = self.fields[f"{which}obs"][t, e]
         if self.team.masked:
-            self.fields[f"{which}masks"][t, e, j] = True if mask is None else np.asarray(mask, np.bool_)
+            masks = self.fields[f"{which}masks"][t, e]
+            for i, (j, agent) in enumerate(agents):
+                info = {} if over else simulation.infos.get(agent, {})  # what is said now is of the next episode
+                seen[i], mask = unmasked(seen[i], info)
+                masks[j] = True if mask is None else np.asarray(mask, np.bool_)
+        if self.put_together(block, [j for j, _ in agents], seen):
+            return
+        for (j, agent), each in zip(agents, seen, strict=True):
+            try:
+                self.put(block, j, each)
+            except WrongValueError as error:
+                raise simulation.error(f"the observation of agent {agent!r} is {error}") from error
 
     def choose(self, t: int, actions: NDArray[Any], remembered: Mapping[str, NDArray[Any]]) -> None:
         """What they do, and what the policy remembers of it."""
@@ -221,42 +228,45 @@ class _TeamRows:
 
     def give(self, t: int, e: int, actions: dict[Any, Any]) -> None:
         """The actions in environment e, as it takes them."""
-        chosen, acted = self.fields["action"][t, e], self.fields["acted"][t, e].tolist()
+        chosen, acted = self.fields["action"][t, e].copy(), self.fields["acted"][t, e].tolist()
         for j, agent in self.who:
             if acted[j]:
-                action = chosen[j]
-                actions[agent] = self.taken(action) if self.taken is not None else action.copy()
+                actions[agent] = self.taken(chosen[j]) if self.taken is not None else chosen[j]
 
     def take(self, t: int, e: int, told: Mapping[Any, Any], simulation: ParallelSimulation) -> None:
         """What the step of environment e led to."""
-        fields, over = self.fields, simulation.episode is not None
-        learns = self.learns[e, self.members].tolist()
+        fields, over, n = self.fields, simulation.episode is not None, len(self.who)
+        learns, alive, rewards = self.learns[e, self.members].tolist(), self.alive[e].tolist(), [0.0] * n
+        gone, terminated, truncated, follows = ([False] * n for _ in range(4))
+        agents: list[tuple[int, Any]] = []
+        seen: list[Any] = []
         for j, agent in self.who:
             outcome = told.get(agent)
-            self.gone[e, j] = over or (outcome is not None and (outcome.terminated or outcome.truncated))
+            ended = outcome is not None and (outcome.terminated or outcome.truncated)
+            gone[j] = over or ended
             if not learns[j]:
                 continue
-            alive = self.alive[e, j]
             stays = not over and agent in simulation.observations
             if stays:
-                self._note("next_", t, e, j, simulation, simulation.observations[agent], agent)
-            elif outcome is not None:
-                self._note("next_", t, e, j, simulation, outcome.observation, agent, over=over)
+                agents.append((j, agent))
+                seen.append(simulation.observations[agent])
             if outcome is not None:
-                fields["rewards"][t, e, j] = outcome.reward
-                fields["terminations"][t, e, j] = outcome.terminated
-                fields["truncations"][t, e, j] = outcome.truncated and not outcome.terminated
-                alive = not (outcome.terminated or outcome.truncated)
-                stays = stays or bool(fields["truncations"][t, e, j])
-            if over and alive:  # it is gone without a word
-                fields["truncations"][t, e, j] = True
-                alive = False
-            fields["next_acted"][t, e, j] = stays
-            self.alive[e, j] = alive
+                if not stays:
+                    agents.append((j, agent))
+                    seen.append(outcome.observation)
+                rewards[j], terminated[j], alive[j] = outcome.reward, outcome.terminated, not ended
+                truncated[j] = outcome.truncated and not outcome.terminated
+            follows[j] = stays or truncated[j]
+            if over and alive[j]:  # it is gone without a word
+                truncated[j], alive[j] = True, False
+        self._note("next_", t, e, simulation, agents, seen, over=over)
+        self.gone[e], self.alive[e] = gone, alive
+        fields["rewards"][t, e], fields["next_acted"][t, e] = rewards, follows
+        fields["terminations"][t, e], fields["truncations"][t, e] = terminated, truncated
         mine = fields["rewards"][t, e]
         fields["reward"][t, e] = mine.sum()
         if over:
-            broken_off = bool(fields["truncations"][t, e].any())
+            broken_off = any(truncated)
             fields["truncated"][t, e], fields["terminated"][t, e] = broken_off, not broken_off
 
 
