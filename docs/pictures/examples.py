@@ -156,6 +156,13 @@ def multi_agent() -> None:
     graph("multi_agent", MultiAgent())
 
 
+def communication() -> None:
+    """Junctions, in which messages go from each car to the others, and a learner."""
+    from communication import Communication
+
+    graph("communication", Communication())
+
+
 def pettingzoo_parallel() -> None:
     """An environment of many agents, and a learner for each."""
     from pettingzoo_parallel import Match
@@ -212,7 +219,7 @@ DRAWN: dict[str, Callable[[], None]] = {
     each.__name__: each
     for each in (
         hello, pingpong, native, qlearning, dqn_blackjack, pipeline, replay_alone, replay_dataflow, own_training, tour,
-        train_cartpole, train_and_serve, multi_agent, pettingzoo_parallel, from_ray, from_cleanrl, live,
+        train_cartpole, train_and_serve, multi_agent, communication, pettingzoo_parallel, from_ray, from_cleanrl, live,
     )
 }  # fmt: skip
 

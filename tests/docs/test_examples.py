@@ -468,6 +468,87 @@ def test_cars_learn_not_to_collide_and_to_come_through(example: Load) -> None:
     assert through > 20
 
 
+def talking(module: ModuleType, junctions: int, cars: int, messages: bool = True) -> np.ndarray:
+    """Episodes (time, junctions, cars) of cars with weights by chance, in which choices are far from equally likely."""
+
+    class Recorded(rx.Reactor):
+        episodes = rx.Input(shape=(module.LONGEST, cars), dtype=module.STEP, width=junctions)
+        weights = rx.Output(shape=(module.SIZE,), dtype=np.float32)
+
+        @rx.reaction(rx.startup, effects=weights)
+        def begin(self) -> None:
+            self.weights.set(np.random.default_rng(0).normal(size=module.SIZE) * 0.4)
+
+        @rx.reaction(episodes)
+        def note(self) -> None:
+            self.steps = self.episodes.array.swapaxes(0, 1).copy()
+
+    class Program(rx.Reactor):
+        def __init__(self) -> None:
+            first = np.zeros(module.SIZE, np.float32)
+            self.crossings, self.recorded = rx.bank(junctions, module.Crossing, cars, first, messages), Recorded()
+            rx.connect(self.crossings.episode, self.recorded.episodes, after=module.ROUND)
+            rx.connect(self.recorded.weights, self.crossings.weights, broadcast=True)
+
+    program = Program()
+    rx.run(program, fast=True, timeout=module.ROUND, seed=1)
+    return program.recorded.steps
+
+
+@pytest.mark.parametrize("messages", [True, False], ids=["messages", "none"])
+def test_a_learner_computes_what_talking_cars_computed(example: Load, messages: bool) -> None:
+    torch, module = pytest.importorskip("torch"), example("communication")
+    steps = talking(module, 3, 4, messages)
+    there, spoke = steps["there"], steps["did"]["spoke"]
+    assert 0 < there[1:20].mean() < 1  # some are absent
+    assert 0 < (there & ~spoke).sum() < there.sum() or not messages  # some keep silent
+    network = module.Network()
+    weights = np.random.default_rng(0).normal(size=module.SIZE).astype(np.float32) * np.float32(0.4)
+    module.vector_to_parameters(torch.from_numpy(weights), network.parameters())
+    whole = module.Again(network, steps, torch.zeros(3, 4, module.HIDDEN), messages)
+    assert steps["did"]["log_prob"][there].std() > 0.1
+    assert whole.log_probs.detach().numpy()[there] == pytest.approx(steps["did"]["log_prob"][there], abs=2e-5)
+    first = torch.stack(whole.before[:: module.STRETCH]).flatten(0, 1).detach()
+    pieces = module.Again(network, module.in_stretches(steps), first, messages)
+    again = module.in_stretches(whole.log_probs.detach().numpy())
+    assert pieces.log_probs.detach().numpy() == pytest.approx(again, abs=1e-6)
+
+
+def test_gradients_reach_who_spoke_from_who_heard(example: Load) -> None:
+    torch, module = pytest.importorskip("torch"), example("communication")
+    steps = np.zeros((1, 1, 3), module.STEP)
+    steps["there"] = [[[True, True, False]]]
+    steps["did"]["spoke"] = [[[False, True, True]]]  # the last would have, had it been there
+    with rl.Seeded(0):
+        network = module.Network()
+        before = torch.randn(1, 3, module.HIDDEN, requires_grad=True)
+    value = module.Again(network, steps, before, messages=True).values
+    heard = [torch.autograd.grad(value[0, 0, i], before, retain_graph=True)[0].abs().amax(-1)[0] > 0 for i in (0, 1)]
+    assert heard[0].tolist() == [True, True, False]  # itself, and the one that spoke
+    assert heard[1].tolist() == [False, True, False]
+
+
+def test_talking_cars_learn_the_same_inline_on_threads_and_on_processes(example: Load) -> None:
+    module = example("communication")
+    end: dict[str, Any] = {"timeout": "3 ms"}
+    ways = [INLINE | end, {"workers": 2, "backend": "thread"} | end, PROCESSES | end, PROCESSES | end | {"workers": 4}]
+    alone, *others = learned(
+        lambda: module.Communication(3, rounds=3, junctions=4),
+        ways,
+        lambda main: module.parameters_to_vector(main.learner.network.parameters()).detach().numpy(),
+    )
+    assert all(np.array_equal(alone, each) for each in others)
+    assert not np.array_equal(alone, module.Communication(3).learner.first)
+
+
+@pytest.mark.parametrize("rest", [(), ("--no-messages",)], ids=["messages", "none"])
+def test_communication_says_what_cars_have_learned(call: Callable[..., str], rest: tuple[str, ...]) -> None:
+    small = ("--agents", "2", "--junctions", "2", "--episodes", "4", *rest)
+    alone, together = call("communication", *small), call("communication", *small, "--workers", "2")
+    assert line(alone, "digest") == line(together, "digest")
+    assert len(re.findall(r"[\d.]+ collisions in a hundred steps, and [\d.]+ cars through", alone)) == 2
+
+
 def test_multi_agent_plays_an_environment_of_the_registry(call: Callable[..., str]) -> None:
     pytest.importorskip("pygame")
     pytest.importorskip("pymunk")
