@@ -1,14 +1,14 @@
-"""Cars that talk: each tells the others what it has in mind, and all learn what to say, to whom it may concern.
+"""Cars that tell each other what they know, and learn what to tell.
 
-This is communication as in IC3Net (Singh, Jain, Sukhbaatar, ICLR 2019, arXiv 1812.09755), at the traffic junction. A
-car sees its neighbourhood and updates its memory with it; a gate decides whether it tells the others what it remembers.
-One microstep later it has heard those that are there and spoke, takes the mean of it into its memory, and brakes or
-goes. Who is not on the road, or keeps silent, sends nothing. So a step of all cars is a microstep: observations,
-messages one microstep later, actions, the next observations.
+Communication is as in IC3Net (Singh, Jain, Sukhbaatar, ICLR 2019, arXiv 1812.09755), at the traffic junction. A car
+updates its memory with what it sees, and a gate decides whether it sends that memory to the others. One microstep later
+it takes the mean of what it has heard into its memory, and brakes or goes. A car that is not on the road, or that keeps
+silent, sends nothing. So a step of all cars is one microstep: actions and the next observations are at its tag, and
+messages arrive at the next.
 
-The learner gets whole episodes. It computes again what the cars computed, all at once, and gradients go through the
-messages from those who heard to those who spoke, ten steps back. Its weights reach the cars two rounds later, while
-which they play on, and the result is the same on any number of workers.
+The learner gets whole episodes. It computes again what the cars computed, as a batch, so that gradients go through the
+messages to those who spoke, ten steps back. Its weights reach the cars a round later, and meanwhile they play on. The
+result is the same on any number of workers.
 
 Run:   python communication.py --workers 2
        python communication.py --no-messages
@@ -373,6 +373,8 @@ def main() -> None:
     options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
+    if args.agents < 2:
+        options.error(f"--agents is {args.agents}, and one car has nobody to talk to; take two or more")
     rounds = max(1, args.episodes // args.junctions)
     program = Communication(args.agents, rounds, args.seed, junctions=args.junctions, messages=args.messages)
     print(f"before training: {measure(program.learner.first, args)}")
