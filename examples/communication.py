@@ -12,7 +12,7 @@ result is the same on any number of workers.
 
 Run:   python communication.py --workers 2
        python communication.py --no-messages
-       python communication.py --agents 10 --episodes 6400
+       python communication.py --agents 10 --episodes 2300
 Needs: pip install '.[rl]'
 """
 
