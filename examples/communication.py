@@ -94,7 +94,7 @@ class Car:
     def remember(self, features: Vector, memory: Vector) -> Vector:
         new = self.of["cell.weight_ih"] @ features + self.of["cell.bias_ih"]
         old = self.of["cell.weight_hh"] @ memory + self.of["cell.bias_hh"]
-        gates = 1 / (1 + np.exp(-new[: 2 * HIDDEN] - old[: 2 * HIDDEN]))
+        gates: Any = 1 / (1 + np.exp(-new[: 2 * HIDDEN] - old[: 2 * HIDDEN]))
         proposed = np.tanh(new[2 * HIDDEN :] + gates[:HIDDEN] * old[2 * HIDDEN :])
         result: Vector = proposed + gates[HIDDEN:] * (memory - proposed)
         return result

@@ -516,7 +516,7 @@ def test_a_learner_computes_what_talking_cars_computed(example: Load, messages: 
 
 def test_gradients_reach_who_spoke_from_who_heard(example: Load) -> None:
     torch, module = pytest.importorskip("torch"), example("communication")
-    steps = np.zeros((1, 1, 3), module.STEP)
+    steps: Any = np.zeros((1, 1, 3), module.STEP)
     steps["there"] = [[[True, True, False]]]
     steps["did"]["spoke"] = [[[False, True, True]]]  # the last would have, had it been there
     with rl.Seeded(0):
