@@ -9,6 +9,7 @@ it can do in a reaction is in `reactors.execution`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast, overload
 
 import numpy as np
@@ -220,7 +221,8 @@ class Port(Door, Declared, Connectable[T]):
     def _single_ports(self) -> list[Port[T]]:
         return [self]
 
-    # In a reaction: `execution/live_ports.py` puts a class in the place of this one whose methods do the work.
+    # In a reaction: `execution/live_ports.py` puts a class in the place of this one whose methods do the work. A
+    # multiport of no channels is not in the program and never comes alive, so what it holds, nothing, is said here.
 
     @property
     def value(self) -> T | Any:
@@ -229,12 +231,16 @@ class Port(Door, Declared, Connectable[T]):
         To type checkers it is a T that may be asked whether it is None. Arrays are read-only views, valid during the
         reaction; `.value.copy()` keeps one.
         """
-        self._at_rest("value")
+        if not self._is_empty:
+            self._at_rest("value")
+        return []
 
     @property
     def is_present(self) -> bool:
         """Whether there is anything on the port at this tag; on a multiport, on any of its channels."""
-        self._at_rest("is_present")
+        if not self._is_empty:
+            self._at_rest("is_present")
+        return False
 
     if TYPE_CHECKING:
         array = Block()
@@ -243,17 +249,26 @@ class Port(Door, Declared, Connectable[T]):
         @property
         def array(self) -> NDArray[Any]:
             """The value as an array; of a multiport, all channels as one block."""
-            self._at_rest("array")
+            if not self._is_empty:
+                self._at_rest("array")
+            layout = self._carried()
+            return np.zeros((0, *(layout.shape or ())), layout.dtype or layout.type or np.object_)
 
     @property
     def tensor(self) -> torch.Tensor:
         """The same memory as `array`, as a torch tensor, which must not be written: torch knows no read-only memory."""
-        self._at_rest("tensor")
+        if not self._is_empty:
+            self._at_rest("tensor")
+        import torch
+
+        return torch.from_numpy(self.array)
 
     @property
     def present(self) -> Sequence[int]:
         """The indices of the channels of a multiport that are present, ascending."""
-        self._at_rest("present")
+        if not self._is_empty:
+            self._at_rest("present")
+        return ()
 
     @property
     def _is_read(self) -> bool:
@@ -266,6 +281,8 @@ class Port(Door, Declared, Connectable[T]):
     def set(self, value: T | Sequence[T]) -> None: ...
     def set(self, value: Any) -> None:
         """Put `value` on the port at this tag, or one for each channel of a multiport; the last set in a tag counts."""
+        if self._sets_nothing(value):
+            return
         if type(self).set is Port.set:
             self._at_rest("set")
         self.set(value)  # this method was kept from before the run; the live class has its own
@@ -276,6 +293,8 @@ class Port(Door, Declared, Connectable[T]):
     def set_all(self, values: Sequence[T] | NDArray[Any]) -> None: ...
     def set_all(self, values: Any) -> None:
         """Put values on all channels of a multiport, one on each: `set`, by a name that says so."""
+        if self._sets_nothing(values):
+            return
         if type(self).set_all is Port.set_all:
             self._at_rest("set_all")
         self.set_all(values)
@@ -285,6 +304,15 @@ class Port(Door, Declared, Connectable[T]):
         if type(self).loan is Port.loan:
             self._at_rest("loan")
         return self.loan()  # likewise
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether it is a multiport of no channels."""
+        return self._channels is not None and not self._channels
+
+    def _sets_nothing(self, values: Any) -> bool:
+        """Whether it has no channels, as there are no values for them."""
+        return self._is_empty and isinstance(values, Sized) and len(values) == 0
 
     def _at_rest(self, use: str) -> NoReturn:
         self._refuse_at_rest(use, "ports hold values only while a reaction that declares them runs")

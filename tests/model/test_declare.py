@@ -322,6 +322,25 @@ def test_multiport_of_no_channels() -> None:
     assert program.reactions[0].uses == []
 
 
+def test_a_multiport_of_no_channels_holds_nothing() -> None:
+    class Empty(rx.Reactor):
+        given = rx.Input(shape=2, dtype=np.float32, width="n")
+        sent = rx.Output(int, width="n")
+
+        def __init__(self, n: int) -> None:
+            self.n = n
+
+        @rx.reaction(rx.startup, uses=given, effects=sent)
+        def start(self) -> None:
+            self.found = [self.given.present, self.given.is_present, self.given.value, self.given.array.shape]
+            self.sent.set([])
+            self.sent.set_all([])
+
+    empty = Empty(0)
+    rx.run(empty, fast=True, debug=True)
+    assert empty.found == [(), False, [], (0, 2)]
+
+
 # Timers, actions, deadlines, stops
 
 
