@@ -146,13 +146,18 @@ def played(
     weights = algorithm.learning(*spaces, seed).weights()
     acting = Acting(algorithm, *spaces, weights)
     rows = np.zeros(rollout.shape, rollout.dtype)
+    fill_round(rollout, acting, rows, seed, path)
+    return rows
+
+
+def fill_round(rollout: Any, acting: Any, rows: Any, seed: int, path: str) -> None:
+    """Play the first round, for a single agent or many, into its rows; environments are closed whatever happens."""
     try:
         rollout.open(seed, path)
-        acting.open(np.random.default_rng(seed), algorithm.num_envs)
+        acting.open(np.random.default_rng(seed), rollout.shape[1])
         rollout.play(acting, rows, 0)
     finally:
         rollout.close()
-    return rows
 
 
 def still(algorithm: Algorithm) -> Algorithm:

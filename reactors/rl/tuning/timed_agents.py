@@ -16,7 +16,7 @@ from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.actor import AgentsActor
 from reactors.rl.dataflow.agents.program import AgentsTraining
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
-from reactors.rl.tuning.timed import Idle, Programs, Repeating, Stopwatch, still
+from reactors.rl.tuning.timed import Idle, Programs, Repeating, Stopwatch, fill_round, still
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,12 +100,7 @@ def played_together(
     ]
     acting = TeamActing(algorithm, cast, initial)
     rows = [np.zeros(rollout.shape, dtype) for dtype in rollout.dtypes]
-    try:
-        rollout.open(seed, path)
-        acting.open(np.random.default_rng(seed), algorithm.num_envs)
-        rollout.play(acting, rows, 0)
-    finally:
-        rollout.close()
+    fill_round(rollout, acting, rows, seed, path)
     return rows
 
 

@@ -111,7 +111,7 @@ class AgentsLayout:
                 if present[:, i].any():
                     raise ArgumentError(
                         f"{self.path}: step has no actions of {agent!r}, who is there in environment "
-                        f"{int(present[:, i].argmax())}; give an array of {self.n}, whoever is absent"
+                        f"{int(present[:, i].argmax())}; give an array of {self.n}, with any action for absent agents"
                     )
             return block
         if not self.actions.alike:

@@ -66,7 +66,7 @@ class MultiAgentVectorEnv:
     ========================= ========================================================================================
 
     `reset` gives observations and infos, `step` all five. An episode is over when no agent is left; the next begins in
-    the same step. Every array is a new one, which nobody writes into. Actions of absent agents are ignored. What
+    the same step. Every array is a new one, and is never written again. Actions of absent agents are ignored. What
     environments do is the same on any number of workers. `isolate` keeps them out of this process, and `oversubscribe`
     allows more workers than cores.
 
