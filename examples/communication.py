@@ -235,7 +235,9 @@ class Again:
         features, speaks = network.see(torch.from_numpy(steps["seen"].copy())), (spoke & there)[..., None].float()
         others = (speaks.sum(2, keepdim=True) - speaks).clamp(min=1)  # that each car hears
         stays = (there[:-1] & there[1:])[..., None].float()
-        memory, told, after = first, [], []
+        memory = first
+        told: list[torch.Tensor] = []
+        after: list[torch.Tensor] = []
         self.before: list[torch.Tensor] = []
         for t in range(len(steps)):
             self.before.append(memory)
