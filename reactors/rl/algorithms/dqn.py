@@ -141,19 +141,28 @@ class DQN(OffPolicy):
 class QNetwork(nn.Module):
     """Observations to the values of all actions.
 
-    With `dueling`, values and advantages apart, which is one linear layer's difference: Q = V + A - mean A.
+    With `dueling`, values and advantages apart, which is one linear layer's difference: Q = V + A - mean A. A torso
+    `through` which they are seen, in the place of the hyperparameters', normalises them itself.
     """
 
-    def __init__(self, config: DQN, observation_space: Space, action_space: Space) -> None:
+    def __init__(self, config: DQN, observation_space: Space, action_space: Space, through: Any = None) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
         self.dueling = config.dueling
-        self.torso: Any = torso(config.torso, observation_space)
+        self.torso, self.normalise = self.first(config, observation_space, through)
         outputs = int(action_space.n) + config.dueling
-        inner = [inputs_of(observation_space), *config.hidden] if self.torso is None else [self.torso.features]
-        self.normalise = normaliser(observation_space) if config.normalise_observations else None
+        inner = [inputs_of(observation_space), *config.hidden]
+        if self.torso is not None:
+            inner = [self.torso.features, *getattr(self.torso, "hidden", ())]
         self.head = mlp([*inner, outputs], nn.ReLU)
         self.acting: nn.Module = in_a_row(self.normalise, self.torso, self.head)
+
+    def first(self, config: DQN, observation_space: Space, through: Any) -> tuple[Any, Any]:
+        """The torso, and what normalises before it."""
+        if through is not None:
+            return through, None
+        normalise = normaliser(observation_space) if config.normalise_observations else None
+        return torso(config.torso, observation_space), normalise
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Q of every action."""
@@ -331,12 +340,11 @@ class DQNLearning(Learning):
 class RecurrentQNetwork(QNetwork):
     """The torso, or the layers `hidden`; a GRU; and a linear layer on its states."""
 
-    def __init__(self, config: DQN, observation_space: Space, action_space: Space) -> None:
+    def __init__(self, config: DQN, observation_space: Space, action_space: Space, through: Any = None) -> None:
         nn.Module.__init__(self)
         assert isinstance(action_space, gym.spaces.Discrete)
         self.dueling, self.width = config.dueling, width_of(config.recurrent)
-        self.torso: Any = torso(config.torso, observation_space)
-        self.normalise = normaliser(observation_space) if config.normalise_observations else None
+        self.torso, self.normalise = self.first(config, observation_space, through)
         sizes = [inputs_of(observation_space), *config.hidden]
         before, inputs = seen_first(self.normalise, self.torso, sizes, nn.ReLU)
         self.head = mlp([self.width, int(action_space.n) + config.dueling])

@@ -20,7 +20,7 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.algorithm import Algorithm, Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.envs.agents.cast import Cast, Team, width
-from reactors.rl.envs.spaces import reader
+from reactors.rl.envs.spaces import is_frames, reader
 from reactors.rl.replay.sequences import MEMORY, STATE
 
 if TYPE_CHECKING:
@@ -75,6 +75,11 @@ class MultiAgent(Algorithm):
         if isinstance(observation_space, Team):
             self.check_team(observation_space, action_space)
             return
+        if self.central and observation_space.state is None and any(map(is_frames, observation_space.observations)):
+            raise ParameterError(
+                f"{self.name} sees the state of the environment, which has no state(), so that it would be the frames "
+                "of all agents, joined; give the environment one, or take an algorithm without, such as rl.IPPO"
+            )
         for team in self.teams(observation_space):
             self.check_team(team, actions_of(observation_space, team))
 

@@ -60,6 +60,15 @@ def array_type(space: Space) -> ArrayType:
     return OBJECT if dtype.hasobject else ArrayType(dtype.base, dtype.shape)
 
 
+def is_frames(space: Space) -> bool:
+    """Whether values are frames of bytes, of which a network sees nothing without a torso.
+
+    >>> is_frames(spaces.Box(0, 255, (84, 84, 3), np.uint8)), is_frames(spaces.Box(0, 1, (6, 7, 2), np.int8))
+    (True, False)
+    """
+    return len(space.shape or ()) == 3 and space.dtype == np.uint8
+
+
 def parts(space: spaces.Tuple[Any] | spaces.Dict) -> list[tuple[str, Space]]:
     """The parts of a compound space with the names of their fields."""
     if isinstance(space, spaces.Tuple):

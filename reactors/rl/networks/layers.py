@@ -209,8 +209,8 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
 
 
 def _is_picture(first: int, second: int, third: int) -> bool:
-    """Whether channels come last, as most libraries have it: colours, or planes of a square board as MinAtar's."""
-    return first > 4 and (third in {1, 3, 4} or first == second != third)
+    """Whether channels come last, as most libraries have it: colours, planes of a board, many of a square one."""
+    return first > 4 and (third <= 4 or first == second != third)
 
 
 def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:

@@ -127,7 +127,7 @@ class AgentsGroup(Share):
     def _write_state(self, block: Any, e: int, simulation: ParallelSimulation, state: Any) -> None:
         assert self.put_state is not None
         try:
-            self.put_state(block, e, np.asarray(state, np.float32).ravel())
+            self.put_state(block, e, self.layout.cast.whole(state))
         except WrongValueError as error:
             raise simulation.error(f"its state is {error}") from error
 
@@ -162,7 +162,7 @@ class AgentsGroup(Share):
 
     def states(self) -> list[Any]:
         """What `state()` of each says."""
-        return [np.asarray(each.env.state(), np.float32).ravel() for each in self.simulations]
+        return [self.layout.cast.whole(each.env.state()) for each in self.simulations]
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """A method's results, or an attribute's values."""

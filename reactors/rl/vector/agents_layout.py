@@ -92,7 +92,7 @@ class AgentsLayout:
                     f"{path}: with_state=True, and the environment has no state(); join the observations of all "
                     "agents instead"
                 )
-            fields += [(name, np.float32, cast.state.shape) for name in ("state", "next_state")]
+            fields += [(name, cast.state.dtype, cast.state.shape) for name in ("state", "next_state")]
         self.dtype = np.dtype(fields, align=True)
 
     def block(self, actions: Any, present: NDArray[np.bool_]) -> NDArray[Any]:

@@ -184,7 +184,10 @@ class MultiAgentVectorEnv:
         return self._observations("observations"), *run.beat.latest, self._infos(run.beat.noted)
 
     def state(self) -> NDArray[np.float32]:
-        """What `state()` of every environment says now, float32 (num_envs, size); after an end, of the next episode."""
+        """What `state()` of every environment says now, float32 (num_envs, size); after an end, of the next episode.
+
+        States that are frames, uint8 with three axes, keep their shape and dtype.
+        """
         self._check_begun("state")
         if self._cast.state is None:
             raise rx.ArgumentError(f"{PATH}: its environments have no state(); join the observations of all agents")

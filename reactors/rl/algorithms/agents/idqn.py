@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.agents.team_network import array, check_sight
+from reactors.rl.algorithms.agents.looking import check_looks, normalised_part
+from reactors.rl.algorithms.agents.team_network import array
 from reactors.rl.algorithms.agents.team_values import RecurrentTeamEpsilonGreedy, TeamEpsilonGreedy, TeamQNetwork
 from reactors.rl.algorithms.dqn import DQN, DQNLearning
 from reactors.rl.bounded import Count, Layers, Natural, Positive
@@ -62,7 +63,7 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot have."""
-        check_sight(self, team)
+        check_looks(self, team)
         if self.frame_stack is not None:
             raise ParameterError(f"frame_stack of {self.name} is for single agents; leave it out")
         super().check_team(team, action_space)
@@ -125,7 +126,9 @@ class IDQNLearning(DQNLearning):
 
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
         """One step of the optimizer; what is seen is normalised without masks."""
-        return (yield from super().descend(loss, q, obs[:, : self.net.sight.size]))
+        if self.net.normalise is not None:
+            obs = normalised_part(obs, self.net.normalise)
+        return (yield from super().descend(loss, q, obs))
 
     def state_dict(self) -> dict[str, Any]:
         """Also the rewards' mean and deviation."""

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
+from reactors.rl.algorithms.agents.looking import check_looks, normalised_part
 from reactors.rl.algorithms.agents.remembering import RecurrentTeamNetwork, RecurrentTeamPolicy, Strands
-from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array, check_sight
+from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array
 from reactors.rl.algorithms.policy_gradient import explained_variance
 from reactors.rl.algorithms.ppo import PPO, PPOLearning
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
@@ -73,7 +74,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
             raise ParameterError(
                 f"normalise_rewards of {self.name} is of a single agent; leave it out: normalise_values does as much"
             )
-        check_sight(self, team)
+        check_looks(self, team)
         super().check_team(team, action_space)
 
     def team_network(self, team: Team, action_space: Space) -> TeamNetwork:
@@ -83,8 +84,8 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
             "normalise": self.normalise_observations,
         }  # fmt: skip
         if self.recurrent:
-            return RecurrentTeamNetwork(team, action_space, self.hidden, width_of(self.recurrent), **how)
-        return TeamNetwork(team, action_space, self.hidden, **how)
+            return RecurrentTeamNetwork(team, action_space, self.hidden, self.torso, width_of(self.recurrent), **how)
+        return TeamNetwork(team, action_space, self.hidden, self.torso, **how)
 
     def network(self, observation_space: Any, action_space: Space) -> TeamNetwork:
         """Likewise."""
@@ -206,7 +207,7 @@ class IPPOLearning(PPOLearning):
     def observe(self, seen: torch.Tensor) -> None:
         """What the actor sees is normalised by what was seen so far, too."""
         if self.net.normalise is not None:
-            self.observed.add(seen[:, : self.net.sight.size].cpu().numpy())
+            self.observed.add(array(normalised_part(seen, self.net.normalise)))
             self.net.normalise.follow(self.observed)
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.agents.team_network import Seeing, Sight, array, check_sight
+from reactors.rl.algorithms.agents.team_network import Seeing, Sight, array
 from reactors.rl.algorithms.sac import SAC, SACLearning, SquashedPolicy
 from reactors.rl.contract.agents import MultiAgent
+from reactors.rl.envs.spaces import is_frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,11 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot have."""
-        check_sight(self, team)
+        if self.torso is not None or is_frames(team.observation_space):
+            raise ParameterError(
+                f"group {team.name!r} of {self.name}: its networks see vectors, and observations are "
+                f"{team.observation_space}; leave torso out, and make vectors of them with a wrapper, or take rl.IPPO"
+            )
         if self.frame_stack is not None:
             raise ParameterError(f"frame_stack of {self.name} is for single agents; leave it out")
         super().check_team(team, action_space)

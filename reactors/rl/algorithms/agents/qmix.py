@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import nn
 
+from reactors.errors import ParameterError
 from reactors.rl.algorithms.agents.team_values import TeamQNetwork
 from reactors.rl.algorithms.agents.vdn import VDN, RecurrentVDNLearning, VDNLearning
 from reactors.rl.bounded import Count
 from reactors.rl.envs.agents.cast import width
+from reactors.rl.envs.spaces import is_frames
 from reactors.rl.networks.layers import mlp
 
 if TYPE_CHECKING:
@@ -45,6 +47,15 @@ class QMIX(VDN):
     """Let the mixer see each state less the mean of its numbers, over their deviation (Ba et al., 2016, arXiv
     1607.06450), for weights that grow with the state overestimate without end. On in the preset for MPE, whose states
     have no bounds; not for states of one or two numbers. Off, as in the paper."""
+
+    def check_team(self, team: Team, action_space: Space) -> None:
+        """Also refuse states that the mixer cannot see."""
+        if team.state is not None and is_frames(team.state):
+            raise ParameterError(
+                f"the mixer of {self.name} sees vectors, and states of the environment are frames, {team.state}; let "
+                "its state() give a vector, or take rl.VDN, which needs none"
+            )
+        super().check_team(team, action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """What learns for a team."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.actor_critic import ACTIVATIONS, Activation, RecurrentActorPolicy
+from reactors.rl.algorithms.actor_critic import ACTIVATIONS, Activation, RecurrentActorPolicy, seeing
+from reactors.rl.algorithms.agents.looking import looking
 from reactors.rl.algorithms.agents.team_network import Seeing, TeamNetwork
-from reactors.rl.envs.agents.cast import width
 from reactors.rl.networks.layers import mlp
 from reactors.rl.networks.normalising import normaliser
 from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
+    from reactors.rl.networks.layers import Torso
 
 
 class Strands(NamedTuple):
@@ -43,24 +44,28 @@ class Strands(NamedTuple):
 
 
 class RecurrentTeamNetwork(TeamNetwork):
-    """Layers of these `hidden` sizes, a GRU whose state is `width` numbers, and on it both heads.
+    """Layers of these `hidden` sizes, or a torso, a GRU whose state is `width` numbers, and on it both heads.
 
     Features are states, and what is packed behind what an actor sees. A central critic has layers of its own for both.
     """
 
     def __init__(
-        self, team: Team, action_space: Space, hidden: Sequence[int], wide: int, *, ids: bool, activation: Activation,
-        scale: float, log_std: float, normalise: bool,
+        self, team: Team, action_space: Space, hidden: Sequence[int], torso: Torso, wide: int, *, ids: bool,
+        activation: Activation, scale: float, log_std: float, normalise: bool,
     ) -> None:  # fmt: skip
         nn.Module.__init__(self)
         n = self.see(team, action_space, ids=ids)
         size, kind = self.sight.size, ACTIVATIONS[activation]
         self.torso, self.scale, self.width = None, scale, wide
-        self.normalise = normaliser(self.sight.space) if normalise else None
-        before, inputs = seen_first(self.normalise, None, [size, *hidden], kind, gain=2**0.5)
+        through = looking(torso, team.observation_space, (), behind=self.sight.ids, normalise=normalise, make=seeing)
+        first = normaliser(self.sight.space) if normalise and through is None else None
+        self.normalise = first if through is None else through.normalise
+        before, inputs = seen_first(first, through, [size, *hidden], kind, gain=2**0.5)
         self.actor = mlp([wide, n], gain=0.01)
-        sizes = [wide] if team.state is None else [wide + width(team.state) + self.sight.ids, *hidden]
-        self.critic = mlp([*sizes, 1], kind, gain=1 / scale)
+        if team.state is None:
+            self.critic = mlp([wide, 1], kind, gain=1 / scale)
+        else:
+            self.judge_centrally(team.state, torso, wide, hidden, activation, scale)
         self.log_std = nn.Parameter(torch.full((0 if self.discrete else n,), float(log_std)))
         self.recurrent = Recurrent(before, inputs, wide, self.actor, flattens=False)
         self.acting, self.known = self.recurrent, wide

@@ -13,10 +13,11 @@ import gymnasium as gym
 import numpy as np
 import torch
 
-from reactors.errors import ParameterError
-from reactors.rl.algorithms.actor_critic import ACTIVATIONS, FORBIDDEN, Activation, ActorCritic, ActorPolicy
+from reactors.rl.algorithms.actor_critic import ACTIVATIONS, FORBIDDEN, Activation, ActorCritic, ActorPolicy, seeing
+from reactors.rl.algorithms.agents.looking import looking
 from reactors.rl.envs.agents.cast import n_actions, width
-from reactors.rl.networks.layers import Inference, mlp
+from reactors.rl.envs.spaces import is_frames
+from reactors.rl.networks.layers import Chain, Inference, mlp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +26,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
-
-
-def check_sight(algorithm: Any, team: Team) -> None:
-    """Refuse observations and hyperparameters for which there are no networks of several agents."""
-    space = team.observation_space
-    if algorithm.torso is not None or (len(space.shape or ()) == 3 and space.dtype == np.uint8):
-        raise ParameterError(
-            f"group {team.name!r} of {algorithm.name}: networks of many agents see vectors, and boards as such, but "
-            f"observations are {space}; leave torso out, and make vectors of them with a wrapper"
-        )
+    from reactors.rl.networks.layers import Torso
 
 
 class Sight:
@@ -82,21 +74,39 @@ class TeamNetwork(ActorCritic):
 
     A critic is central if the team has a `state`. Of features, the first `known` are what an actor goes by. Values are
     `shift` + `scale` times what the network gives, so that returns of any size are learned alike. Logits of actions
-    that are not allowed are `FORBIDDEN`.
+    that are not allowed are `FORBIDDEN`. Frames are seen through a torso that actor and critic share; a central critic
+    has one of its own, if states are frames.
     """
 
     def __init__(
-        self, team: Team, action_space: Space, hidden: Sequence[int], *, ids: bool, activation: Activation,
+        self, team: Team, action_space: Space, hidden: Sequence[int], kind: Torso, *, ids: bool, activation: Activation,
         scale: float, log_std: float, normalise: bool,
     ) -> None:  # fmt: skip
-        space = Sight(team, ids=ids).space
+        sight = Sight(team, ids=ids)
+        through = looking(kind, team.observation_space, hidden, behind=sight.ids, normalise=normalise, make=seeing)
         super().__init__(
-            space, action_space, hidden, scale=scale, activation=activation, log_std=log_std, normalise=normalise
-        )
+            sight.space, action_space, hidden, None if through is None else lambda _: through, scale=scale,
+            activation=activation, log_std=log_std, normalise=normalise and through is None,
+        )  # fmt: skip
         self.see(team, action_space, ids=ids)
-        self.known = self.sight.size
+        self.known = sight.size
+        if through is not None:
+            self.known, self.normalise = through.features, through.normalise
         if team.state is not None:
-            self.critic = mlp([width(team.state) + self.sight.ids, *hidden, 1], ACTIVATIONS[activation], gain=1 / scale)
+            self.judge_centrally(team.state, kind, 0, hidden, activation, scale)
+
+    def judge_centrally(
+        self, state: Space, kind: Torso, before: int, hidden: Sequence[int], activation: Activation, scale: float
+    ) -> None:
+        """Have a critic that sees so many numbers `before` it, the state, and which agent it is."""
+        ids, how = self.sight.ids, kind if is_frames(state) else None
+        through = looking(how, state, hidden, before=before, behind=ids, make=seeing)
+        if through is None:
+            sizes = [before + width(state) + ids, *hidden, 1]
+            self.scale, self.critic = scale, mlp(sizes, ACTIVATIONS[activation], gain=1 / scale)
+        else:
+            head = mlp([through.features, *through.hidden, 1], ACTIVATIONS[activation], gain=1.0)
+            self.scale, self.critic = 1.0, Chain(through, *head)
 
     def see(self, team: Team, action_space: Space, *, ids: bool) -> int:
         """Know what is packed of this team; how many outputs its actions take."""
@@ -121,11 +131,12 @@ class TeamNetwork(ActorCritic):
         return np.concatenate(parts, 1) if len(parts) > 1 else mine
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        """Packed vectors as they are; what the actor sees is normalised, if it is."""
-        if self.normalise is None:
+        """Packed vectors; what the actor sees is normalised, if it is, or made features of by the torso."""
+        first = self.normalise if self.torso is None else self.torso
+        if first is None:
             return obs
         size = self.sight.size
-        return torch.cat([self.normalise(obs[:, :size]), obs[:, size:]], 1)
+        return torch.cat([first(obs[:, :size]), obs[:, size:]], 1)
 
     def outputs(self, features: torch.Tensor) -> torch.Tensor:
         """Of the actor."""
@@ -139,8 +150,8 @@ class TeamNetwork(ActorCritic):
 
     def critic_sees(self, features: torch.Tensor) -> torch.Tensor:
         """What of the features the critic goes by."""
-        size = self.sight.size
-        return features[:, size : features.shape[1] - self.masked] if self.central else features[:, :size]
+        known = self.known
+        return features[:, known : features.shape[1] - self.masked] if self.central else features[:, :known]
 
 
 class TeamPolicy(ActorPolicy):

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.actor_critic import FORBIDDEN
+from reactors.rl.algorithms.agents.looking import looking
 from reactors.rl.algorithms.agents.team_network import Seeing, Sight
 from reactors.rl.algorithms.dqn import EpsilonGreedy, QNetwork, RecurrentQNetwork
 from reactors.rl.contract.recurrent import RecurrentPolicy
@@ -37,7 +38,15 @@ class TeamQNetwork(nn.Module):
         super().__init__()
         self.sight = Sight(team, ids=config.agent_ids)
         self.masked = n_actions(action_space) if team.masked else 0
-        self.inner: Any = (RecurrentQNetwork if config.recurrent else QNetwork)(config, self.sight.space, action_space)
+        through = looking(
+            config.torso,
+            team.observation_space,
+            config.hidden,
+            behind=self.sight.ids,
+            normalise=config.normalise_observations,
+        )
+        kind: Any = RecurrentQNetwork if config.recurrent else QNetwork
+        self.inner = kind(config, self.sight.space, action_space, through)
 
     @property
     def acting(self) -> Any:
@@ -47,7 +56,7 @@ class TeamQNetwork(nn.Module):
     @property
     def normalise(self) -> Any:
         """What normalises what is seen, if anything does."""
-        return self.inner.normalise
+        return (self.inner.torso or self.inner).normalise
 
     def learned(self) -> Iterator[nn.Parameter]:
         """All parameters, first those of what acts."""

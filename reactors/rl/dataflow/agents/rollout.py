@@ -272,11 +272,11 @@ class _TeamRows:
 
 def _state(
     simulation: ParallelSimulation, cast: Cast, observations: Mapping[Any, Any], *, led_to: bool = False
-) -> NDArray[np.float32]:
+) -> NDArray[Any]:
     """The environment's state, or what all see together."""
     if cast.state is not None:
         given = simulation.next_state if led_to else simulation.state
-        return np.asarray(given, np.float32).ravel()
+        return cast.whole(given)
     parts = []
     for agent, space in zip(cast.agents, cast.observations, strict=True):
         part = np.zeros(width(space), np.float32)

@@ -20,7 +20,7 @@ from reactors.rl.envs.spaces import Space, array_type
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     Groups = Mapping[str, Sequence[str]]
 
@@ -30,7 +30,7 @@ class Cast:
     """All agents that there may be in an environment, in its order, and what each sees and does.
 
     `observations` are without action masks, which `masked` says there are. `state` is what `state()` of the
-    environment gives, a Box; None where it has none.
+    environment gives, frames or a vector; None where it has none.
     """
 
     agents: tuple[Any, ...]
@@ -44,6 +44,12 @@ class Cast:
     def __str__(self) -> str:
         """As a run's folder has it, which compares it."""
         return "; ".join(f"{agent}: {space}" for agent, space in zip(self.agents, self.observations, strict=True))
+
+    def whole(self, state: Any) -> NDArray[Any]:
+        """What `state()` of the environment gives, as a value of the space `state` if it has as many numbers."""
+        assert self.state is not None
+        found: NDArray[Any] = np.asarray(state, self.state.dtype)
+        return found.ravel() if len(self.state.shape) == 1 else found
 
     def joined(self) -> gym.spaces.Box:
         """The observations of all agents one behind the other, those that are absent as zeros: float32 (n,)."""

@@ -176,13 +176,15 @@ def without_mask(space: Space) -> Space:
 
 
 def _state_space(env: Any) -> gym.spaces.Box | None:
-    """Of `state()`, if it gives an array of numbers."""
+    """Of `state()`, if it gives an array of numbers: frames as they are, all else as a vector."""
     try:
         state = np.asarray(env.state())
     except (AttributeError, NotImplementedError, KeyError, TypeError, ValueError):  # there is none
         return None
     if state.dtype.kind not in "fiub" or state.size == 0:
         return None
+    if state.ndim == 3 and state.dtype == np.uint8:
+        return gym.spaces.Box(0, 255, state.shape, np.uint8)
     return gym.spaces.Box(-np.inf, np.inf, (state.size,), np.float32)
 
 
