@@ -1,11 +1,11 @@
 """Does every algorithm learn? `make learn` trains each for five seeds, in both deterministic modes.
 
-CartPole-v1 counts as solved at a mean greedy return of 475, Pendulum-v1 at -200, over 20 episodes (60 for TD3) whose
-seeds training never sees; Catch (tests/catch.py), for which an algorithm's name is followed by `-frames`, where 95 of
-100 balls are caught. `best` are the weights that were the best in these evaluations, played again for 100 other
-episodes; `final` are the last ones, likewise. No run ends early. Every run is a process of its own with one torch
-thread. Results go to docs/learning: `learn.csv` has a row a run, `learn.md` one for each algorithm and mode, and
-pictures have the greedy returns met on the way.
+CartPole-v1 counts as solved at a mean greedy return of 475, Pendulum-v1 at -200, simple_spread of MPE at -60 for its
+three agents together, over 20 episodes (60 for TD3) whose seeds training never sees; Catch (tests/catch.py), for which
+an algorithm's name is followed by `-frames`, where 95 of 100 balls are caught. `best` are the weights that were the
+best in these evaluations, played again for 100 other episodes; `final` are the last ones, likewise. No run ends early.
+Every run is a process of its own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run,
+`learn.md` one for each algorithm and mode, and pictures have the greedy returns met on the way.
 
     python tests/benchmarks/learn.py [--only PPO,SAC] [--seeds 5] [--modes sync,pipelined] [--jobs 2]
 """
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
-GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0, "Catch": 0.95}
+SPREAD = "mpe2:simple_spread_v3"
+GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0, "Catch": 0.95, SPREAD: -60.0}
 FRAMES = "-frames"
 EPISODES = {"TD3": 60} | {f"{name}{FRAMES}": 100 for name in SETTINGS}
 """Of an evaluation, else 20: TD3's early policies fail from rare starts alone."""
-# algorithm: environment, steps, rounds between evaluations; hyperparameters are presets, or those for frames
+# algorithm: environment, steps, rounds between evaluations; hyperparameters are presets, those for frames, or defaults
 RUNS = {
     "DQN": ("CartPole-v1", 60_000, 8),
     "A2C": ("CartPole-v1", 150_000, 128),
@@ -50,7 +51,14 @@ RUNS = {
     "IMPALA-frames": ("Catch", 60_000, 16),
     "APPO-frames": ("Catch", 60_000, 16),
     "DQN-frames": ("Catch", 24_000, 75),
+    "IPPO": (SPREAD, 96_000, 6),
+    "MAPPO": (SPREAD, 96_000, 6),
+    "IDQN": (SPREAD, 96_000, 48),
+    "VDN": (SPREAD, 96_000, 48),
+    "QMIX": (SPREAD, 96_000, 48),
+    "ISAC": (SPREAD, 48_000, 48),
 }
+ENV_KWARGS = {"ISAC": {"continuous_actions": True}}
 
 
 def one(name: str, mode: str, seed: int) -> dict[str, Any]:
@@ -58,15 +66,17 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
     import torch
 
     from reactors import rl
+    from reactors.rl.contract.presets.tables import preset_of
 
     torch.set_num_threads(1)
     env, steps, every = RUNS[name]
     began = time.perf_counter()
-    kind = name.removesuffix(FRAMES)
-    algorithm = getattr(rl, kind)(**SETTINGS[kind]) if env == "Catch" else getattr(rl, kind).preset(env)
+    algorithm = getattr(rl, name.removesuffix(FRAMES))
+    preset = preset_of(algorithm, env)
+    settings = SETTINGS[name.removesuffix(FRAMES)] if env == "Catch" else preset.values if preset else {}
     done = rl.train(
-        algorithm, Catch if env == "Catch" else env, total_steps=steps, seed=seed, mode=mode, eval_every=every,  # type: ignore[arg-type]
-        eval_episodes=EPISODES.get(name, 20),
+        algorithm(**settings), Catch if env == "Catch" else env, total_steps=steps, seed=seed, mode=mode,  # type: ignore[arg-type]
+        eval_every=every, eval_episodes=EPISODES.get(name, 20), env_kwargs=ENV_KWARGS.get(name),
     )  # fmt: skip
     assert done.best is not None
     seconds = time.perf_counter() - began
@@ -164,7 +174,7 @@ def pictures(groups: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
             for row in groups[name, mode]:
                 panel.plot([step for step, *_ in row["curve"]], [value for *_, value in row["curve"]], lw=1)
             panel.axhline(GOALS[RUNS[name][0]], color="grey", ls=":")
-            panel.set(title=f"{name}, {RUNS[name][0]}, {mode}", xlabel="environment steps")
+            panel.set(title=f"{name}, {RUNS[name][0].rpartition(':')[2]}, {mode}", xlabel="environment steps")
         panels[0][0].set_ylabel("mean greedy return")
         figure.tight_layout()
         figure.savefig(DOCS / f"{name.lower()}.png", dpi=80)
