@@ -148,7 +148,7 @@ def _differs(net: Any, before: torch.Tensor) -> bool:
     ("shape", "last"),
     [
         ((4, 84, 84), False), ((84, 84, 3), True), ((210, 160, 3), True), ((3, 210, 160), False), ((10, 10, 7), True),
-        ((7, 10, 10), False), ((10, 10, 10), False), ((1, 36, 40), False),
+        ((7, 10, 10), False), ((10, 10, 10), False), ((1, 36, 40), False), ((6, 7, 2), True),
     ],
 )  # fmt: skip
 def test_channels_are_found_where_they_are(shape: tuple[int, ...], last: bool) -> None:
