@@ -34,14 +34,33 @@ class Recall(gym.Env[Any, Any]):
         return np.array([0, not self.left], np.float32), over * (1.0 if action == self.cue else -1.0), over, False, {}
 
 
-SETTINGS: dict[str, tuple[Any, int]] = {
-    "A2C": (partial(rl.A2C, num_envs=16, horizon=16, learning_rate=5e-3, hidden=(16,)), 12_000),
+class RecallNumber(Recall):
+    """Likewise, where an action is a number from -1 to 1, and worth as much as it points to the cue."""
+
+    action_space: Any = gym.spaces.Box(-1, 1, (1,), np.float32)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        seen, _, over, *rest = super().step(0)
+        return seen, over * float(action[0]) * (2 * self.cue - 1), over, *rest
+
+
+SETTINGS: dict[str, tuple[Any, Any, int]] = {
+    "A2C": (partial(rl.A2C, num_envs=16, horizon=16, learning_rate=5e-3, hidden=(16,)), Recall, 12_000),
     "DQN": (
         partial(
             rl.DQN, num_envs=8, horizon=8, batch_size=16, learning_starts=512, learning_rate=3e-3, hidden=(16,),
             sequence=8, burn_in=4, target_every=50, updates_per_step=1 / 16, exploration_fraction=0.4, gamma=0.9,
         ),
+        Recall,
         10_000,
     ),
+    "SAC": (
+        partial(
+            rl.SAC, num_envs=8, horizon=8, batch_size=16, learning_starts=256, learning_rate=3e-3, hidden=(16,),
+            sequence=8, burn_in=4, updates_per_step=1 / 8, gamma=0.9, temperature=0.05,
+        ),
+        RecallNumber,
+        6_000,
+    ),
 }  # fmt: skip
-"""Hyperparameters with which it is learned, and steps that suffice."""
+"""Hyperparameters with which it is learned, in which environment, and steps that suffice."""

@@ -39,15 +39,19 @@ class ActorAndCritics(Learning):
         )  # fmt: skip
         self.noise = torch.Generator(device).manual_seed(seed)
         self.actor = config.network(observation_space, action_space).to(device)
-        seeing: Any = torso(config.torso, observation_space)
-        features: int = inputs_of(observation_space) if seeing is None else seeing.features
-        self.critics = Critics(critics, features + self.bounds.size, config.hidden, seeing).to(device)
+        self.critics = self.critics_of(config, observation_space, critics).to(device)
         self.target_critics = deepcopy(self.critics).requires_grad_(False)
         self.networks: dict[str, nn.Module] = {
             "actor": self.actor, "critics": self.critics, "target_critics": self.target_critics
         }  # fmt: skip
         self.flat = {name: Flat(net.parameters()) for name, net in self.networks.items()}
         self.optimizers = {name: Adam(self.flat[name], config.learning_rate) for name in ("actor", "critics")}
+
+    def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
+        """So many, which see observations through a torso that they share, if there is one."""
+        seeing: Any = torso(config.torso, observation_space)
+        features: int = inputs_of(observation_space) if seeing is None else seeing.features
+        return Critics(n, features + self.bounds.size, config.hidden, seeing)
 
     @property
     def flats(self) -> Sequence[Flat]:

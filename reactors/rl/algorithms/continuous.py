@@ -19,6 +19,7 @@ from reactors.rl.bounded import Layers, Positive, Rate
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.networks.recurrent import Recurrent, seen_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +66,12 @@ class Continuous(OffPolicy):
         if seeing is None:
             return mlp([inputs_of(observation_space), *self.hidden, outputs], nn.ReLU)
         return nn.Sequential(seeing, *mlp([seeing.features, *self.hidden, outputs], nn.ReLU))
+
+    def recurrent_actor(self, observation_space: Space, outputs: int, width: int) -> Recurrent:
+        """Likewise, with a GRU, whose state has so many numbers, behind these layers, and a linear layer on it."""
+        seeing: Any = torso(self.torso, observation_space)
+        before, inputs = seen_first(None, seeing, [inputs_of(observation_space), *self.hidden], nn.ReLU)
+        return Recurrent(before, inputs, width, mlp([width, outputs]), flattens=seeing is None)
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
         """Actions are squashed, or clipped, to the bounds: there must be some."""
@@ -149,6 +156,31 @@ class Critics(nn.Module):
             if i < last:
                 x = torch.relu_(x)
         return x.squeeze(2)
+
+
+class RecurrentCritics(nn.Module):
+    """A torso, or the layers `hidden`; a GRU; and on its state and an action `n` networks with the last of the layers.
+
+    The critics have a GRU of their own, whose state is `width` numbers: one that they share with the actor is learned
+    worse (Ni et al., "Recurrent Model-Free RL Can Be a Strong Baseline for Many POMDPs", 2022, arXiv 2110.05038).
+    """
+
+    torso = None  # they see states, as vectors
+
+    def __init__(
+        self, n: int, actions: int, observation_space: Space, hidden: Sequence[int], kind: Torso, width: int
+    ) -> None:
+        super().__init__()
+        seeing: Any = torso(kind, observation_space)
+        before, inputs = seen_first(None, seeing, [inputs_of(observation_space), *hidden], nn.ReLU)
+        self.recurrent = Recurrent(
+            before, inputs, width, Critics(n, width + actions, hidden[-1:]), flattens=seeing is None
+        )
+
+    def forward(self, states: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """The values of actions in states of the GRU, by every critic."""
+        found: torch.Tensor = self.recurrent.head(states, actions)
+        return found
 
 
 def vectors(obs: torch.Tensor) -> torch.Tensor:

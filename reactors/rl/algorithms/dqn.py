@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.errors import ArgumentError
+from reactors.rl.algorithms.from_sequences import FromSequences
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.algorithms.q_learning import epsilon
-from reactors.rl.bounded import Count, Layers, Natural, Positive, Rate, Share
+from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.encoding.state import count
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DQN(OffPolicy):
+class DQN(FromSequences, OffPolicy):
     """Hyperparameters; the defaults are Stable-Baselines3's, most of which are those of Mnih et al., 2015.
 
     >>> DQN(dueling=True).dueling
@@ -87,41 +87,10 @@ class DQN(OffPolicy):
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
     with an int `features`; by default what fits the size of frames, and none for vectors."""
-    recurrent: Count | bool = False
-    """Numbers that the network remembers of an episode: the state of a gated recurrent unit (Cho et al., 2014, arXiv
-    1406.1078) after the torso, or after the layers `hidden`. True is 64, as in QMIX's networks (arXiv 1803.11485). Then
-    replay has sequences, and `batch_size` counts those, as in R2D2 (Kapturowski et al., ICLR 2019). By default nothing.
-    """
-    sequence: Count = 40
-    """Of a recurrent network: steps of a sequence that are learned from. R2D2's, table 2 and section 3."""
-    burn_in: Natural = 40
-    """Of a recurrent network: steps before these, which only bring the stored state up to date. R2D2's value."""
-    eta: Share = 0.9
-    """Of a recurrent network: the priority of a sequence is eta times the largest error of its steps, plus 1 - eta
-    times their mean error. R2D2's, section 2.3."""
     total_steps: Count = field(default=50_000, init=False)
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 
     alone: ClassVar[tuple[str, ...]] = ("normalise_observations",)
-
-    def __post_init__(self) -> None:
-        """Refuse frames that are kept once of sequences, which are kept whole."""
-        super().__post_init__()
-        if self.recurrent and self.frame_stack is not None:
-            raise ArgumentError(
-                f"frame_stack of {type(self).__name__} is {self.frame_stack}, and a recurrent network learns from "
-                "sequences, which are kept whole; leave it out"
-            )
-
-    @property
-    def stretch(self) -> tuple[int, int] | None:
-        """Of a recurrent network: sequences overlap by their first steps, from which nothing is learned."""
-        return (self.burn_in + self.sequence, self.sequence) if self.recurrent else None
-
-    def remembered(self, action_space: Space) -> dict[str, Any]:
-        """Of a recurrent network, the state when an action was chosen."""
-        width = width_of(self.recurrent)
-        return {**super().remembered(action_space), **({"state": np.dtype((np.float32, (width,)))} if width else {})}
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
@@ -357,10 +326,7 @@ class RecurrentQNetwork(QNetwork):
 
     def after(self, batch: Mapping[str, torch.Tensor], state: torch.Tensor) -> torch.Tensor:
         """The state behind all steps (steps, sequences) that begin with this one, without gradients."""
-        course = Course.of(batch)
-        with torch.no_grad():
-            states = self.recurrent.states(Stretch(batch["obs"].flatten(0, 1), state, course.going))
-        return states[-len(state) :] * course.going[-1][:, None]
+        return self.recurrent.after(batch["obs"], state, Course.of(batch).going)
 
 
 class RecurrentEpsilonGreedy(EpsilonGreedy, RecurrentPolicy):

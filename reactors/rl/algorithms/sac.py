@@ -11,25 +11,31 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
-from reactors.rl.algorithms.continuous import ActionBox, Continuous
+from reactors.rl.algorithms.continuous import ActionBox, Continuous, RecurrentCritics
+from reactors.rl.algorithms.from_sequences import FromSequences
 from reactors.rl.bounded import Positive
 from reactors.rl.contract.algorithm import Policy
+from reactors.rl.contract.recurrent import RecurrentPolicy
+from reactors.rl.estimates.returns import Course, within_sequences
 from reactors.rl.networks.layers import Adam, Flat, Inference
+from reactors.rl.networks.recurrent import RecurrentInference, Stretch, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from reactors.rl.contract.recurrent import States
     from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
+    from reactors.rl.networks.recurrent import Recurrent
 
 LEAST, MOST = -20.0, 2.0
 """ActionBox of the logarithm of the standard deviation, as in the authors' code."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SAC(Continuous):
+class SAC(FromSequences, Continuous):
     """Hyperparameters; the defaults are the paper's (table 1), and Stable-Baselines3's.
 
     >>> SAC(temperature=0.2).temperature
@@ -47,25 +53,30 @@ class SAC(Continuous):
     target_entropy: float | None = None
     """The entropy for which the temperature is learned; by default minus the number of actions (appendix D)."""
 
-    def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
+    def network(self, observation_space: Space, action_space: Space) -> Any:
         """Observations to means and logarithms of standard deviations."""
-        return self.actor(observation_space, 2 * ActionBox(action_space).size)
+        outputs = 2 * ActionBox(action_space).size
+        if self.recurrent:
+            return self.recurrent_actor(observation_space, outputs, width_of(self.recurrent))
+        return self.actor(observation_space, outputs)
 
     def policy(self, observation_space: Space, action_space: Space) -> SquashedPolicy:
         """One for an actor."""
-        return SquashedPolicy(self, self.network(observation_space, action_space), action_space)
+        kind = RecurrentSquashedPolicy if self.recurrent else SquashedPolicy
+        return kind(self, self.network(observation_space, action_space), action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> SACLearning:
         """One for the learner."""
-        return SACLearning(self, observation_space, action_space, seed, device)
+        kind = RecurrentSACLearning if self.recurrent else SACLearning
+        return kind(self, observation_space, action_space, seed, device)
 
 
 class SquashedPolicy(Policy):
     """Draws from a normal distribution and squashes that into the bounds; random actions until `learning_starts`."""
 
-    def __init__(self, config: SAC, actor: nn.Module, action_space: Space) -> None:
-        self.infer, self.bounds, self.config = Inference(actor), ActionBox(action_space), config
-        self.size = self.infer.size
+    def __init__(self, config: SAC, actor: Any, action_space: Space) -> None:
+        self.infer: Any = (RecurrentInference if config.recurrent else Inference)(actor)
+        self.bounds, self.config, self.size = ActionBox(action_space), config, self.infer.size
 
     def load(self, weights: NDArray[np.float32]) -> None:
         """Take on new weights."""
@@ -75,16 +86,49 @@ class SquashedPolicy(Policy):
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """A draw for each."""
-        n, size = len(observations), self.bounds.size
         if steps < self.config.learning_starts:
-            return self.bounds.outwards(rng.uniform(-1, 1, (n, size)).astype(np.float32)), {}
-        outputs = self.infer(observations)
-        noise = np.exp(np.clip(outputs[:, size:], LEAST, MOST)) * rng.standard_normal((n, size), np.float32)
-        return self.bounds.outwards(np.tanh(outputs[:, :size] + noise)), {}
+            return self.any(len(observations), rng), {}
+        return self.draw(self.infer(observations), rng), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
         """The mean of the normal distribution, squashed to the bounds of the actions."""
-        return self.bounds.outwards(np.tanh(self.infer(observations)[:, : self.bounds.size]))
+        return self.best(self.infer(observations))
+
+    def any(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Any n actions."""
+        return self.bounds.outwards(rng.uniform(-1, 1, (n, self.bounds.size)).astype(np.float32))
+
+    def draw(self, outputs: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Of the distributions that these outputs of the network stand for."""
+        n, size = len(outputs), self.bounds.size
+        noise = np.exp(np.clip(outputs[:, size:], LEAST, MOST)) * rng.standard_normal((n, size), np.float32)
+        return self.bounds.outwards(np.tanh(outputs[:, :size] + noise))
+
+    def best(self, outputs: NDArray[Any]) -> NDArray[Any]:
+        """Of the same distributions, the means."""
+        return self.bounds.outwards(np.tanh(outputs[:, : self.bounds.size]))
+
+
+class RecurrentSquashedPolicy(SquashedPolicy, RecurrentPolicy):
+    """Likewise, by what it remembers, also of what it saw while its actions were random."""
+
+    def __init__(self, config: SAC, actor: Any, action_space: Space) -> None:
+        super().__init__(config, actor, action_space)
+        self.width = actor.width
+
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """A draw for each."""
+        states = self.given(states, len(observations))
+        before = states.copy()
+        outputs = self.infer(observations, states)
+        random = steps < self.config.learning_starts
+        return self.any(len(outputs), rng) if random else self.draw(outputs, rng), {self.kept: before}
+
+    def greedy(self, observations: NDArray[Any], states: States | None = None) -> NDArray[Any]:
+        """The mean of the normal distribution, squashed to the bounds of the actions."""
+        return self.best(self.infer(observations, self.given(states, len(observations))))
 
 
 class SACLearning(ActorAndCritics):
@@ -106,8 +150,12 @@ class SACLearning(ActorAndCritics):
         return self.flat["actor"], self.flat["temperature"]
 
     def act(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """As `squashed`, for observations."""
+        return self.squashed(self.actor(obs))
+
+    def squashed(self, outputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Actions between -1 and 1, and the logarithms of their probabilities (appendix C)."""
-        mean, log_std = self.actor(obs).chunk(2, 1)
+        mean, log_std = outputs.chunk(2, 1)
         log_std = log_std.clamp(LEAST, MOST)
         noise = torch.empty_like(mean).normal_(generator=self.noise)
         draw = torch.addcmul(mean, log_std.exp(), noise)
@@ -132,9 +180,12 @@ class SACLearning(ActorAndCritics):
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Equation 7; and equation 18, by the logarithm of the temperature, as in the authors' code."""
         obs = self.inputs(batch["obs"])
-        temperature = self.log_temperature.detach().exp()
         self.critics.requires_grad_(False)
-        actions, log_prob = self.act(obs)
+        return (yield from self.improve_actions(obs, *self.act(obs)))
+
+    def improve_actions(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> Descent:
+        """Those that the actor draws where critics, which have no gradients now, see this."""
+        temperature = self.log_temperature.detach().exp()
         loss = (temperature * log_prob - self.critics(obs, actions).amin(0)).mean()
         yield from self.descend("actor", loss)
         self.critics.requires_grad_(True)
@@ -156,3 +207,68 @@ class SACLearning(ActorAndCritics):
         super().load_state_dict(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])
+
+
+# ---- one that remembers, and learns from sequences ----
+
+
+class RecurrentSACLearning(SACLearning):
+    """Likewise, by all steps of sequences but for those of the burn-in; actor and critics have a GRU each.
+
+    The actor goes on from the state that it had when the sequence began; critics begin with zeros.
+    """
+
+    actor: Any
+
+    def __init__(self, config: SAC, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
+        super().__init__(config, observation_space, action_space, seed, device)
+        self.config = config
+
+    def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
+        """So many, and the GRU that they share."""
+        width = width_of(config.recurrent)
+        return RecurrentCritics(n, self.bounds.size, observation_space, config.hidden, config.torso, width)
+
+    def along(self, batch: Mapping[str, torch.Tensor], *nets: Recurrent) -> tuple[dict[str, torch.Tensor], list[Any]]:
+        """Steps (steps, sequences, ...) behind the burn-in, and what each of these remembers before them."""
+        names, burn_in = ("obs", "action", "reward", "next_obs", "terminated", "truncated"), self.config.burn_in
+        every = {name: batch[name].transpose(0, 1) for name in names}
+        states = [batch["state"] if net is self.actor else torch.zeros_like(batch["state"]) for net in nets]
+        if not burn_in:
+            return every, states
+        before = {name: each[:burn_in] for name, each in every.items()}
+        going = Course.of(before).going
+        found = [net.after(before["obs"], state, going) for net, state in zip(nets, states, strict=True)]
+        return {name: each[burn_in:] for name, each in every.items()}, found
+
+    def improve_critics(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """Equations 5 and 3 for each step."""
+        config, mine, theirs = self.config, self.critics.recurrent, self.target_critics.recurrent
+        along, (played, own, old) = self.along(batch, self.actor, mine, theirs)
+        course = Course.of(along)
+        with torch.no_grad():
+            seen = Stretch(course.obs, played, course.going, course.apart)
+            actions, log_prob = self.squashed(self.actor.head(self.actor.states(seen)))
+            worth = self.target_critics(theirs.states(seen._replace(state=old)), actions).amin(0)
+            following = course.split(worth - self.log_temperature.exp() * log_prob)[1]
+            goal = within_sequences(along["reward"], following, course.alive, course.going, config.gamma, config.n_step)
+        states = mine.states(Stretch(along["obs"].flatten(0, 1), own, course.going))
+        values = self.critics(states, self.bounds.inwards(along["action"].flatten(0, 1)))
+        errors = values.view(-1, *goal.shape) - goal
+        squares = errors.square().mean(1)
+        loss = 0.5 * (squares * batch["weights"] if self.prioritized else squares).mean(1).sum()
+        yield from self.descend("critics", loss)
+        self.follow("target_critics", "critics")
+        figures = {"losses/qf_loss": loss.detach()}
+        if not self.prioritized:
+            return figures
+        wrong = errors.detach().abs().mean(0)
+        return figures | {"errors": config.eta * wrong.amax(0) + (1 - config.eta) * wrong.mean(0)}
+
+    def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """Equations 7 and 18 for each step."""
+        along, (played, own) = self.along(batch, self.actor, self.critics.recurrent)
+        self.critics.requires_grad_(False)
+        seen = Stretch(along["obs"].flatten(0, 1), played, Course.of(along).going)
+        states = self.critics.recurrent.states(seen._replace(state=own))
+        return (yield from self.improve_actions(states, *self.squashed(self.actor.head(self.actor.states(seen)))))

@@ -129,6 +129,12 @@ class Recurrent(nn.Module):
         following: torch.Tensor = self.gru(inputs[n:], states[seen.apart])
         return torch.cat([found, following])
 
+    def after(self, obs: torch.Tensor, state: torch.Tensor, going: torch.Tensor) -> torch.Tensor:
+        """The state behind all these steps (steps, sequences, ...) that begin with this one, without gradients."""
+        with torch.no_grad():
+            states = self.states(Stretch(obs.flatten(0, 1), state, going))
+        return states[-len(state) :] * going[-1][:, None]
+
 
 def seen_first(
     normalise: nn.Module | None,

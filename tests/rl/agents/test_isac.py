@@ -22,6 +22,7 @@ SMALL: dict[str, Any] = {
     "num_envs": 4, "horizon": 8, "hidden": (8,), "batch_size": 16, "learning_starts": 32, "capacity": 500,
     "updates_per_step": 0.25,
 }  # fmt: skip
+REMEMBERS: dict[str, Any] = {"recurrent": 5, "sequence": 4, "burn_in": 2}
 SPREAD: dict[str, Any] = {"env": "mpe2:simple_spread_v3", "env_kwargs": {"continuous_actions": True}, "seed": 3}
 
 
@@ -54,8 +55,9 @@ def test_agents_that_come_and_go_learn_to_answer() -> None:
     assert done.evaluate(20) > -0.2 * steps
 
 
-def test_losses_are_those_of_one_agent_that_has_made_all_of_these_steps() -> None:
-    algorithm = rl.ISAC(**SMALL)
+@pytest.mark.parametrize("more", [{}, REMEMBERS])
+def test_losses_are_those_of_one_agent_that_has_made_all_of_these_steps(more: dict[str, Any]) -> None:
+    algorithm = rl.ISAC(**SMALL, **more)
     (team, actions), learning, rows = played(algorithm, lambda: Echo(4), 1)
     assert 0.2 < rows["acted"].mean() < 0.9
     buffer, cut = team_memory(algorithm, rows.dtype)
@@ -63,13 +65,15 @@ def test_losses_are_those_of_one_agent_that_has_made_all_of_these_steps() -> Non
         kept, streams = cut.add(rows)
         buffer.add(kept, envs=streams)
         batch = {name: torch.from_numpy(np.array(each)) for name, each in buffer.sample(16).items()}
-    alone = rl.SAC(**SMALL).learning(gym.spaces.Box(-9, 9, (3 + 4,), np.float32), actions, 1)
+    if more:
+        batch["state"] = batch["memory"]
+    alone = rl.SAC(**SMALL, **more).learning(gym.spaces.Box(-9, 9, (3 + 4,), np.float32), actions, 1)
     for mine, theirs in zip(learning.flats, alone.flats, strict=True):
         theirs.weights.data.copy_(mine.weights.data)
     learning.reseed(5)
     alone.reseed(5)
     one_hot = torch.eye(4)[batch["agent"].long()]
-    seen = {name: torch.cat([batch[name], one_hot], 1) for name in ("obs", "next_obs")}
+    seen = {name: torch.cat([batch[name], one_hot], -1) for name in ("obs", "next_obs")}
     alone.target_critics.load_state_dict(learning.target_critics.state_dict())
     runs = learning.learn(batch), alone.learn({**batch, **seen})
     for mine, theirs in zip(*runs, strict=True):
@@ -79,12 +83,13 @@ def test_losses_are_those_of_one_agent_that_has_made_all_of_these_steps() -> Non
     assert team.agents == ("a_0", "a_1", "a_2", "a_3")
 
 
-def test_it_is_the_same_on_any_number_of_workers() -> None:
+@pytest.mark.parametrize("more", [{}, REMEMBERS])
+def test_it_is_the_same_on_any_number_of_workers(more: dict[str, Any]) -> None:
     ways: list[tuple[int, Any]] = [(1, "inline"), (2, "thread"), (4, "process")]
     runs = [
         rl.train(
-            rl.ISAC(**SMALL, n_step=2, prioritized=True), total_steps=128, mode="pipelined", actors=2, workers=workers,
-            backend=backend, **SPREAD,
+            rl.ISAC(**SMALL, **more, n_step=2, prioritized=True), total_steps=128, mode="pipelined", actors=2,
+            workers=workers, backend=backend, **SPREAD,
         )
         for workers, backend in ways
     ]  # fmt: skip
@@ -92,13 +97,11 @@ def test_it_is_the_same_on_any_number_of_workers() -> None:
     np.testing.assert_array_equal(runs[0].weights, runs[-1].weights)
 
 
-@pytest.mark.parametrize("share", ["group", None])
+@pytest.mark.parametrize("more", [{"share": "group"}, {"share": None}, REMEMBERS])
 @pytest.mark.usefixtures("bare_runs")
-def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, share: Any) -> None:
+def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, more: dict[str, Any]) -> None:
     def trained(steps: int, **options: Any) -> Any:
-        return rl.train(
-            rl.ISAC(**SMALL, share=share), total_steps=steps, mode="pipelined", actors=2, **SPREAD, **options
-        )
+        return rl.train(rl.ISAC(**SMALL, **more), total_steps=steps, mode="pipelined", actors=2, **SPREAD, **options)
 
     whole = trained(192)
     trained(128, out=tmp_path / "run", checkpoint_every=2)

@@ -10,7 +10,6 @@ import pytest
 from reactors import rl
 from tests.catch import SETTINGS, Catch
 from tests.recall import SETTINGS as RECALLING
-from tests.recall import Recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +45,9 @@ def test_an_actor_and_its_critic_balance_the_pole_for_a_while(mode: Any) -> None
 
 @pytest.mark.parametrize("name", RECALLING)
 def test_a_cue_that_is_gone_is_recalled_by_those_alone_that_remember(name: str) -> None:
-    algorithm, steps = RECALLING[name]
+    algorithm, env, steps = RECALLING[name]
     remembers, forgets = (
-        rl.train(algorithm(recurrent=recurrent), Recall, total_steps=steps, seed=2) for recurrent in (16, False)
+        rl.train(algorithm(recurrent=recurrent), env, total_steps=steps, seed=2) for recurrent in (16, False)
     )
-    assert remembers.evaluate(100) == 1.0
+    assert remembers.evaluate(100) > 0.9
     assert forgets.evaluate(100) < 0.2

@@ -15,7 +15,7 @@ import torch
 from reactors import rl
 from reactors.rl.estimates.returns import Course
 from reactors.rl.networks.recurrent import Stretch
-from tests.rl.algorithms.reference import a2c, appo, impala, ppo, r2d2
+from tests.rl.algorithms.reference import a2c, appo, impala, ppo, r2d2, recurrent_sac
 from tests.rl.algorithms.reference.optimizers import Adam, RMSProp
 from tests.rl.algorithms.reference.recurrent import History, RecurrentActorCritic, numbered
 from tests.rl.algorithms.test_losses import (
@@ -141,3 +141,53 @@ def test_q_learning_from_sequences_is_r2d2s(name: str) -> None:
         learning.flat.weights.data.copy_(torch.from_numpy(theta))
         if learning.updates % config.target_every == 0:
             learning.old.weights.data.copy_(learning.flat.weights.data)
+
+
+SOFT: dict[str, Any] = {
+    "hidden": (5,), "recurrent": WIDTH, "gamma": 0.9, "learning_rate": 0.01, "batch_size": 3, "sequence": 4, "tau": 0.1
+}  # fmt: skip
+SOFTLY: dict[str, Any] = {
+    "plain": rl.SAC(**SOFT, burn_in=2),
+    "without burn-in": rl.SAC(**SOFT, burn_in=0),
+    "by priority, of several steps": rl.SAC(**SOFT, burn_in=3, n_step=2, prioritized=True, eta=0.7),
+}
+
+
+@pytest.mark.parametrize("name", SOFTLY)
+def test_soft_actor_critic_from_sequences_is_that_of_the_papers(name: str) -> None:
+    rng = np.random.default_rng(12)
+    config = SOFTLY[name]
+    learning = config.learning(SEEN, BOX, 0)
+    thetas = {each: drawn(learning.flat[each], rng) for each in ("critics", "actor", "temperature")}
+    learning.flat["target_critics"].weights.data.copy_(learning.flat["critics"].weights.data)
+    thetas["target_critics"] = thetas["critics"]
+    sizes = {each: shapes(learning.networks[each].parameters()) for each in ("actor", "critics")}
+    lots, batches, seen, noises = learning.noise.clone_state(), [], [], []
+    for _ in range(3):
+        batch = transitions(rng, (config.burn_in + config.sequence, 3), BOX)
+        goes_on = ~(batch["terminated"] | batch["truncated"])[:-1]
+        batch["obs"][1:][goes_on] = batch["next_obs"][:-1][goes_on]
+        state = rng.uniform(-1, 1, (3, WIDTH)).astype(np.float32)
+        weights = rng.uniform(0.2, 1, 3).astype(np.float32)
+        given = {field: np.ascontiguousarray(each.swapaxes(0, 1)) for field, each in batch.items()}
+        batches.append({**given, "state": state, "weights": weights})
+        seen.append({**double(batch), "state": state[None].astype(float), "weights": weights})
+        apart = batch["truncated"][config.burn_in :].copy()
+        apart[-1] = True
+        both = torch.empty(apart.size + apart.sum(), 2).normal_(generator=lots).double().numpy()
+        following = np.roll(both[: apart.size].reshape(*apart.shape, 2), -1, axis=0)
+        following[apart] = both[apart.size :]
+        noises.append((following.reshape(-1, 2), torch.empty(apart.size, 2).normal_(generator=lots).double().numpy()))
+    pages = recurrent_sac.learn(sizes, thetas, (BOX.low, BOX.high), seen, noises, config)
+    for batch, page in zip(batches, pages, strict=True):
+        gradients, after, figures = run(learning.learn(tensors(batch)), learning.flat)
+        for each, gradient in gradients:
+            close(gradient, page[each].gradient, f"gradient of {each}")
+        for each, step in page.items():
+            follows(after[-1][each], step, thetas[each], f"parameters of {each}")
+            thetas[each] = step.theta
+            learning.flat[each].weights.data.copy_(torch.from_numpy(step.theta))  # or roundings add up
+        close(figures["losses/qf_loss"], page["critics"].losses["qf_loss"], "loss of critics")
+        close(figures["losses/actor_loss"], page["actor"].losses["actor_loss"], "loss of the actor")
+        if config.prioritized:
+            close(figures["errors"].numpy(), [page["critics"].losses[f"error {k}"] for k in range(3)], "errors")

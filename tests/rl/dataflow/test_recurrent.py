@@ -42,6 +42,19 @@ class Odd(gym.Env[Any, Any]):
         return self.seen(), float(action), not self.left and not cut, not self.left and cut, {}
 
 
+class OddNumbers(Odd):
+    """Likewise, with numbers for actions."""
+
+    action_space: Any = gym.spaces.Box(-1, 1, (1,), np.float32)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return super().step(action[0])
+
+
+def env_of(name: str) -> Any:
+    return OddNumbers if name == "SAC" else Odd
+
+
 class Unmoved(A2CLearning):
     """Keeps the batches, and learns nothing."""
 
@@ -87,33 +100,25 @@ def test_states_go_on_over_rounds_and_begin_with_zeros_where_an_episode_has_ende
 
 
 SMALL: dict[str, Any] = {"num_envs": ENVS, "horizon": 8, "hidden": (8,), "recurrent": WIDTH}
+BY_SEQUENCES: dict[str, Any] = {
+    "sequence": 5, "burn_in": 3, "learning_starts": 32, "batch_size": 4, "capacity": 100, "updates_per_step": 0.1,
+    "prioritized": True, "n_step": 2,
+}  # fmt: skip
 CASES: dict[str, Any] = {
     "PPO": rl.PPO(**SMALL, epochs=2, batch_size=8, sequence=4),
     "A2C": rl.A2C(**SMALL, normalise_observations=True),
     "IMPALA": rl.IMPALA(**SMALL, fragments=2, replay_slots=6, replay_proportion=0.5),
     "APPO": rl.APPO(**SMALL, fragments=2, passes=2, ring=2),
-    "DQN": rl.DQN(
-        **SMALL,
-        sequence=5,
-        burn_in=3,
-        learning_starts=32,
-        batch_size=4,
-        capacity=100,
-        updates_per_step=0.1,
-        prioritized=True,
-        n_step=2,
-    ),
+    "DQN": rl.DQN(**SMALL, **BY_SEQUENCES),
+    "SAC": rl.SAC(**SMALL, **BY_SEQUENCES),
 }
 
 
 @pytest.mark.usefixtures("bare_runs")
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [("PPO", "actors"), ("A2C", "central"), ("IMPALA", "central"), ("APPO", "actors"), ("DQN", "actors")],
-)
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(name: str, where: str, tmp_path: Path) -> None:
-    given: dict[str, Any] = {"env": Odd, "total_steps": 32 * 6, "seed": 4, "actors": 2, "mode": "pipelined"}
-    given["inference"] = where
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"env": env_of(name), "total_steps": 32 * 6, "seed": 4, "actors": 2, "mode": "pipelined"}
+    given["inference"] = "central" if name in {"A2C", "IMPALA"} else "actors"
     whole = rl.train(CASES[name], **given, workers=2, out=tmp_path / "whole", checkpoint_every=3)
     middle = min((tmp_path / "whole" / "checkpoints").iterdir())
     again = rl.train(CASES[name], **given, out=tmp_path / "again", resume=middle)
@@ -125,6 +130,6 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(name: str, where: 
 @pytest.mark.parametrize("name", CASES)
 def test_results_do_not_depend_on_workers(name: str) -> None:
     for where in ({}, {"inference": "central"}, {"inference": "central", "double_buffer": True}):
-        given: dict[str, Any] = {"env": Odd, "total_steps": 32 * 4, "seed": 4, "actors": 2, **where}
+        given: dict[str, Any] = {"env": env_of(name), "total_steps": 32 * 4, "seed": 4, "actors": 2, **where}
         one = rl.train(CASES[name], **given)
         assert rl.train(CASES[name], **given, workers=2, backend="process").digest == one.digest

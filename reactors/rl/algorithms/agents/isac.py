@@ -9,9 +9,17 @@ import torch
 
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.agents.team_network import Seeing, Sight, array
-from reactors.rl.algorithms.sac import SAC, SACLearning, SquashedPolicy
+from reactors.rl.algorithms.sac import (
+    SAC,
+    RecurrentSACLearning,
+    RecurrentSquashedPolicy,
+    SACLearning,
+    SquashedPolicy,
+)
+from reactors.rl.bounded import Count, Natural
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.envs.spaces import is_frames
+from reactors.rl.replay.sequences import MEMORY, STATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +39,18 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
 
     name: ClassVar[str] = "ISAC"
 
+    num_envs: Count = 4
+    """Chosen here, as for SAC; one in the papers."""
+    horizon: Count = 4
+    """Steps of each environment in a round; the policy is that much behind its experience. Chosen here, as for SAC."""
+    gamma: float = 0.99
+    """Stable-Baselines3's."""
+    sequence: Count = 25
+    """Of recurrent networks: own steps of a sequence that are learned from. Chosen here, as for IDQN: an episode of
+    MPE."""
+    burn_in: Natural = 5
+    """Chosen here, as for IDQN."""
+
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot have."""
         if self.torso is not None or is_frames(team.observation_space):
@@ -42,13 +62,15 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
             raise ParameterError(f"frame_stack of {self.name} is for single agents; leave it out")
         super().check_team(team, action_space)
 
-    def team_policy(self, team: Team, action_space: Space) -> TeamSquashedPolicy:
+    def team_policy(self, team: Team, action_space: Space) -> SquashedPolicy:
         """What acts for a team."""
-        return TeamSquashedPolicy(self, Sight(team, ids=self.agent_ids), action_space)
+        kind = RecurrentTeamSquashedPolicy if self.recurrent else TeamSquashedPolicy
+        return kind(self, Sight(team, ids=self.agent_ids), action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> ISACLearning:
         """What learns for a team."""
-        return ISACLearning(self, Sight(observation_space, ids=self.agent_ids), action_space, seed, device)
+        kind = RecurrentISACLearning if self.recurrent else ISACLearning
+        return kind(self, Sight(observation_space, ids=self.agent_ids), action_space, seed, device)
 
 
 class TeamSquashedPolicy(SquashedPolicy):
@@ -57,6 +79,12 @@ class TeamSquashedPolicy(SquashedPolicy):
     def __init__(self, config: ISAC, sight: Sight, action_space: Space) -> None:
         super().__init__(config, config.network(sight.space, action_space), action_space)
         self.infer: Any = Seeing(self.infer, sight)
+
+
+class RecurrentTeamSquashedPolicy(TeamSquashedPolicy, RecurrentSquashedPolicy):
+    """Likewise, by what each of them remembers."""
+
+    kept: ClassVar[str] = MEMORY
 
 
 class ISACLearning(SACLearning):
@@ -68,9 +96,18 @@ class ISACLearning(SACLearning):
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update of all."""
-        agent = array(batch["agent"])
-        seen = {
-            name: torch.from_numpy(self.sight.of(array(batch[name]), agent)).to(self.device)
-            for name in ("obs", "next_obs")
-        }
-        return (yield from super().learn({**batch, **seen}))
+        return (yield from super().learn({**batch, **{name: self.seen(batch, name) for name in ("obs", "next_obs")}}))
+
+    def seen(self, batch: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
+        """What agents see, at own steps or in sequences of them, (n, ..., size)."""
+        agent, obs = array(batch["agent"]), array(batch[name])
+        found = self.sight.of(obs.reshape(agent.size, *obs.shape[agent.ndim :]), agent.reshape(-1))
+        return torch.from_numpy(found.reshape(*agent.shape, -1)).to(self.device)
+
+
+class RecurrentISACLearning(ISACLearning, RecurrentSACLearning):
+    """Likewise, of sequences of an agent's own steps."""
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update of all."""
+        return (yield from super().learn({**batch, STATE: batch[MEMORY]}))
