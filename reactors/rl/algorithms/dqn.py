@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.from_sequences import FromSequences
-from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.algorithms.off_policy import FromSequences, OffPolicy
 from reactors.rl.algorithms.q_learning import epsilon
 from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy

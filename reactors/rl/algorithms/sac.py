@@ -12,7 +12,7 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import ActionBox, Continuous, RecurrentCritics
-from reactors.rl.algorithms.from_sequences import FromSequences
+from reactors.rl.algorithms.off_policy import FromSequences
 from reactors.rl.bounded import Positive
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
