@@ -90,7 +90,7 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
         "algorithm": name, "environment": env, "mode": mode, "seed": seed, "steps": steps, "seconds": round(seconds, 2),
         "reached_step": reached[0], "reached_seconds": reached[1],
         "best": done.best.evaluate(100, seed=10_000 + seed), "final": done.evaluate(100, seed=10_000 + seed),
-        "trained_steps": done.steps, "curve": curve,
+        "trained_steps": done.steps, "digest": done.digest, "curve": curve,
     }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def write(found: list[dict[str, Any]]) -> None:
     rows |= {key(row): row for row in found}
     ordered = [rows[k] for k in sorted(rows)]
     kept.write_text("[\n" + ",\n".join(json.dumps(row) for row in ordered) + "\n]\n")
-    names = [name for name in ordered[0] if name != "curve"]
+    names = [name for name in max(ordered, key=len) if name != "curve"]  # the oldest rows have no digest
     with (DOCS / "learn.csv").open("w", newline="") as out:
         writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()

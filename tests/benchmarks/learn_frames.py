@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from beside.task import ATARI, MINATAR, Game
+from beside.task import Game
 
 from reactors import rl
 
@@ -27,17 +27,10 @@ DOCS = Path(__file__).parents[2] / "docs" / "learning"
 pong = rl.atari("Pong", screen_size=42, episodic_life=False, clip_rewards=False)
 
 GAMES: dict[str, tuple[Any, Any]] = {
-    "breakout": (Game("breakout"), MINATAR),
-    "pong": (pong, ATARI),
-    "pong-dqn": (
-        pong,
-        rl.DQN(
-            num_envs=8, horizon=4, batch_size=32, capacity=200_000, frame_stack=4, learning_starts=10_000,
-            updates_per_step=0.25, learning_rate=2.5e-4, target_every=500, exploration_fraction=0.1,
-            exploration_final=0.01, torso="small", normalise_observations=True,
-        ),
-    ),
-}  # fmt: skip
+    "breakout": (Game("breakout"), rl.APPO.preset("MinAtar/Breakout-v1")),
+    "pong": (pong, rl.PPO.preset("atari:Pong")),
+    "pong-dqn": (pong, rl.DQN.preset("atari:Pong")),
+}
 
 
 def main() -> None:

@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
 EPISODES = 20  # of a mean in training, and of an evaluation
 GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
-ATARI = rl.PPO(
-    num_envs=16, horizon=128, batch_size=256, epochs=3, gamma=0.99, lam=0.95, learning_rate=5e-4, anneal=False,
-    clip=0.1, anneal_clip=False, entropy=0.01, torso="small", normalise_observations=True,
-)  # fmt: skip
-"""What Pong was learned with, in frames of 42x42 pixels."""
-MINATAR = rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)
-"""What MinAtar's Breakout was learned with."""
 SPREAD = "mpe2:simple_spread_v3"
 
 
@@ -96,8 +89,6 @@ class Task:
     @property
     def settings(self) -> Any:
         """The algorithm with its hyperparameters, which all contenders share."""
-        if self.env.startswith("atari:"):
-            return {"PPO": ATARI}[self.algorithm]
         kind = getattr(rl, self.algorithm)
         if self.env == SPREAD:
             return kind(
@@ -107,8 +98,6 @@ class Task:
                 hidden=spread.HIDDEN,
             )  # fmt: skip
         name = self.env.removeprefix("minatar:").title().replace("_", "")
-        if self.env.startswith("minatar:") and self.algorithm == "APPO":
-            return MINATAR
         return kind.preset(f"MinAtar/{name}-v1" if self.env.startswith("minatar:") else self.env)
 
 

@@ -27,8 +27,9 @@ class Preset(NamedTuple):
     values: dict[str, Any]
 
     def suits(self, env: str) -> bool:
-        """Whether it is for an environment of this name."""
-        return any(fnmatchcase(env, pattern) for pattern in self.environments)
+        """Whether it is for an environment of this name, before which a module may stand: "module:CartPole-v1"."""
+        names = env, env.rpartition(":")[2]
+        return any(fnmatchcase(name, pattern) for name in names for pattern in self.environments)
 
 
 @cache
