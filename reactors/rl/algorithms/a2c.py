@@ -60,12 +60,13 @@ class A2C(PolicyGradient):
     def paac(cls, **others: Any) -> A2C:
         """Loss, optimizer and network of PAAC's released code for Atari frames; it trains for 80 million steps.
 
-        Layers are initialised as those of all policy gradients are here; PAAC's are uniform.
+        The learning rate is 0.0007 for each environment (section 5.1), 0.0224 for 32. Layers are initialised as those
+        of all policy gradients are here; PAAC's are uniform.
         """
         released: dict[str, Any] = {
-            "num_envs": 32, "horizon": 5, "gamma": 0.99, "learning_rate": 0.0224, "smoothing": 0.99, "eps": 0.1,
-            "eps_in_sqrt": True, "initial_scale": 1.0, "loss_scale": 5.0, "entropy": 0.02, "value": 0.25,
-            "max_grad_norm": 3.0, "reward_clip": 1.0, "torso": "nips",
+            "num_envs": 32, "horizon": 5, "gamma": 0.99, "learning_rate": 0.0007 * others.get("num_envs", 32),
+            "smoothing": 0.99, "eps": 0.1, "eps_in_sqrt": True, "initial_scale": 1.0, "loss_scale": 5.0,
+            "entropy": 0.02, "value": 0.25, "max_grad_norm": 3.0, "reward_clip": 1.0, "torso": "nips",
         }  # fmt: skip
         return cls(**released | others)
 

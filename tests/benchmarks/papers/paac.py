@@ -31,7 +31,7 @@ def environments(_: Any, options: argparse.Namespace) -> Iterable[Sequence[objec
     for torso in ("nips", "nature"):
         for n_e in (16, 32) if options.quick else (16, 32, 64, 128, 256):
             for n_w in sorted({1, CORES}):
-                algorithm = rl.A2C.paac(num_envs=n_e, learning_rate=0.0007 * n_e, torso=torso)
+                algorithm = rl.A2C.paac(num_envs=n_e, torso=torso)
                 rate, parts = used(algorithm, max(4, 640 // n_e), n_w)
                 yield [torso, n_e, n_w, short(rate), *(f"{part:.0%}" for part in (*parts, 1 - sum(parts)))]
 

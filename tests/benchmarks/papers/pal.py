@@ -26,7 +26,9 @@ def scaling(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
         for actors in (1, 2, 4):
             for mode in ("pipelined", "free"):
                 workers, found = min(CORES, actors + learners), []
-                algorithm = rl.DQN(num_envs=8, learning_starts=256, batch_size=64, updates_per_step=0.5)
+                algorithm = rl.DQN(
+                    num_envs=8, learning_starts=256, batch_size=64, updates_per_step=0.5, prioritized=True
+                )  # fmt: skip
                 for seed in range(options.repetitions):
                     done = rl.train(
                         algorithm, "CartPole-v1", total_steps=steps, learners=learners, actors=actors, mode=mode,  # type: ignore[arg-type]
