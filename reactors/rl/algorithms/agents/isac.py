@@ -32,7 +32,7 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
     name: ClassVar[str] = "ISAC"
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse what a team cannot have."""
+        """Also refuse what a team cannot use."""
         if self.torso is not None or is_frames(team.observation_space):
             raise ParameterError(
                 f"group {team.name!r} of {self.name}: its networks see vectors, and observations are "
@@ -43,16 +43,16 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
         super().check_team(team, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> TeamSquashedPolicy:
-        """What acts for a team."""
+        """The policy for a team."""
         return TeamSquashedPolicy(self, Sight(team, ids=self.agent_ids), action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> ISACLearning:
-        """What learns for a team."""
+        """The learner's networks and update for a team."""
         return ISACLearning(self, Sight(observation_space, ids=self.agent_ids), action_space, seed, device)
 
 
 class TeamSquashedPolicy(SquashedPolicy):
-    """Draws for those of a team that are there, by what each of them sees."""
+    """Chooses actions for the present agents of a team, each from its own observation."""
 
     def __init__(self, config: ISAC, sight: Sight, action_space: Space) -> None:
         super().__init__(config, config.network(sight.space, action_space), action_space)
@@ -60,14 +60,14 @@ class TeamSquashedPolicy(SquashedPolicy):
 
 
 class ISACLearning(SACLearning):
-    """SAC's losses over own steps of agents; critics see what their own agent does, as actors do."""
+    """SAC's losses on each agent's own steps; critics, like actors, see their own agent's observations."""
 
     def __init__(self, config: ISAC, sight: Sight, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, sight.space, action_space, seed, device)
         self.sight, self.device = sight, device
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update of all."""
+        """One update of actor, critics and temperature."""
         agent = array(batch["agent"])
         seen = {
             name: torch.from_numpy(self.sight.of(array(batch[name]), agent)).to(self.device)
