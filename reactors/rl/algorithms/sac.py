@@ -48,33 +48,33 @@ class SAC(Continuous):
     """The entropy for which the temperature is learned; by default minus the number of actions (appendix D)."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
-        """Observations to means and logarithms of standard deviations."""
+        """From observations to means and log standard deviations."""
         return self.actor(observation_space, 2 * ActionBox(action_space).size)
 
     def policy(self, observation_space: Space, action_space: Space) -> SquashedPolicy:
-        """One for an actor."""
+        """Make a policy for an actor."""
         return SquashedPolicy(self, self.network(observation_space, action_space), action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> SACLearning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         return SACLearning(self, observation_space, action_space, seed, device)
 
 
 class SquashedPolicy(Policy):
-    """Draws from a normal distribution and squashes that into the bounds; random actions until `learning_starts`."""
+    """Samples from a normal distribution, squashed into the bounds; random actions until `learning_starts`."""
 
     def __init__(self, config: SAC, actor: nn.Module, action_space: Space) -> None:
         self.infer, self.bounds, self.config = Inference(actor), ActionBox(action_space), config
         self.size = self.infer.size
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on new weights."""
+        """Take new weights."""
         self.infer.load(weights)
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """A draw for each."""
+        """Sample an action for each observation."""
         n, size = len(observations), self.bounds.size
         if steps < self.config.learning_starts:
             return self.bounds.outwards(rng.uniform(-1, 1, (n, size)).astype(np.float32)), {}
@@ -83,12 +83,12 @@ class SquashedPolicy(Policy):
         return self.bounds.outwards(np.tanh(outputs[:, :size] + noise)), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The mean of the normal distribution, squashed to the bounds of the actions."""
+        """The mean of the normal distribution, squashed into the bounds of the actions."""
         return self.bounds.outwards(np.tanh(self.infer(observations)[:, : self.bounds.size]))
 
 
 class SACLearning(ActorAndCritics):
-    """Algorithm 1, but for acting: two critics, the actor, and the temperature, each by Adam."""
+    """Algorithm 1, without the acting: two critics, the actor, and the temperature, each optimized by Adam."""
 
     def __init__(self, config: SAC, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device, critics=2)
@@ -102,11 +102,11 @@ class SACLearning(ActorAndCritics):
 
     @property
     def of_actor(self) -> tuple[Flat, Flat]:
-        """The actor's half has the temperature, too."""
+        """Also the temperature, which belongs to the actor's half."""
         return self.flat["actor"], self.flat["temperature"]
 
     def act(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Actions between -1 and 1, and the logarithms of their probabilities (appendix C)."""
+        """Actions between -1 and 1, and their log-probabilities (appendix C)."""
         mean, log_std = self.actor(obs).chunk(2, 1)
         log_std = log_std.clamp(LEAST, MOST)
         noise = torch.empty_like(mean).normal_(generator=self.noise)
@@ -130,7 +130,7 @@ class SACLearning(ActorAndCritics):
         return figures | {"losses/qf_loss": loss.detach()}
 
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """Equation 7; and equation 18, by the logarithm of the temperature, as in the authors' code."""
+        """Equation 7; and equation 18 on the log temperature, as in the authors' code."""
         obs = self.inputs(batch["obs"])
         temperature = self.log_temperature.detach().exp()
         self.critics.requires_grad_(False)
@@ -148,11 +148,11 @@ class SACLearning(ActorAndCritics):
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """What actor and critics have, and the temperature."""
+        """Also the temperature."""
         return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])
