@@ -16,6 +16,6 @@ class Episode(NamedTuple):
     number: int  # which episode of this environment, from 0
     total: float  # its return: the sum of its rewards, undiscounted
     length: int  # in steps
-    seed: int | None  # what the environment was last seeded with
+    seed: int | None  # the last seed of the environment
     failed: bool = False  # the environment raised an error and was made again
     returns: tuple[float, ...] = ()  # of the possible agents, in order, whose sum is `total`; () with a single agent
