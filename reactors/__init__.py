@@ -222,7 +222,7 @@ _ROOMS = {
 _PLACE = {name: room for room, its in _ROOMS.items() for name in its}
 
 
-if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
+if not TYPE_CHECKING:  # type checkers would take `__getattr__` to mean that every name exists
 
     def __dir__() -> list[str]:
         return __all__

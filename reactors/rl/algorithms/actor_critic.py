@@ -194,7 +194,7 @@ class RecurrentActorCritic(ActorCritic):
         nn.Module.__init__(self)
         n = self.act_in(action_space)
         torso = seeing(kind, observation_space)
-        self.torso, self.scale, self.width = None, 1.0, width  # features are no torso's
+        self.torso, self.scale, self.width = None, 1.0, width  # features come from the GRU
         self.normalise = normaliser(observation_space) if normalise else None
         sizes = [inputs_of(observation_space), *hidden]
         before, inputs = seen_first(self.normalise, torso, sizes, ACTIVATIONS[activation], gain=2**0.5)

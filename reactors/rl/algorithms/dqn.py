@@ -132,7 +132,7 @@ class DQN(OffPolicy):
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> DQNLearning:
         """Make the learner's networks and update."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        del seed  # it is only used for the initial weights; nothing else is random
         if self.recurrent:
             return RecurrentDQNLearning(self, observation_space, action_space, device)
         return DQNLearning(self, observation_space, action_space, device)

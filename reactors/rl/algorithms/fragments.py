@@ -99,7 +99,7 @@ class MinibatchRing:
 
     def turn(self, batch: Batch) -> Iterator[Batch]:
         """Take a new batch; yields all batches to learn from until another one is needed."""
-        if len(self.left) > 1:  # it stays longer than the memory that it came in
+        if len(self.left) > 1:  # it is kept for longer than its memory is valid
             batch = {name: each.clone() for name, each in batch.items()}
         self.batches[self.at], self.left[self.at] = batch, self.uses
         while self.left[self.at]:

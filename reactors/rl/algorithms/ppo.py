@@ -115,7 +115,7 @@ class PPOLearning(PolicyGradientLearning):
             if not (yield from self.update(*minibatch)):
                 break
         figures = self.figures()
-        figures["losses/explained_variance"] = explained_variance(returns, values)  # of all that was played
+        figures["losses/explained_variance"] = explained_variance(returns, values)  # over the whole round
         self.learned(batch)
         return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 

@@ -69,7 +69,7 @@ class TD3Learning(ActorAndCritics):
         self.target_actor = deepcopy(self.actor).requires_grad_(False)
         self.networks["target_actor"] = self.target_actor
         self.flat["target_actor"] = Flat(self.target_actor.parameters())
-        self.updates = {"critics": 0, "actor": 0}  # that there were, or could have been
+        self.updates = {"critics": 0, "actor": 0}  # including those that the delay skipped
         self.actor_loss = torch.tensor(0.0)
 
     @property

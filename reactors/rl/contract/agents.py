@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.envs.spaces import Space
 
-    Memories = NDArray[np.float32]  # (environments, agents, width); those of episodes that begin are zeros
+    Memories = NDArray[np.float32]  # (environments, agents, width); zeros where an episode begins
 
 Groups: TypeAlias = Mapping[str, Any] | None
 

@@ -280,7 +280,7 @@ def _check_torch(name: str) -> None:
 def _seeded_policy(make: Callable[..., Policy]) -> Callable[..., Policy]:
     @wraps(make)
     def policy(self: Algorithm, *spaces: Any, **named: Any) -> Policy:
-        with Seeded(0):  # its weights are replaced when it loads some
+        with Seeded(0):  # its initial weights do not matter: it loads others
             return make(self, *spaces, **named)
 
     return policy

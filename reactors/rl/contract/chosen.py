@@ -30,7 +30,7 @@ class Chosen:
     """
 
     def __init__(self, policy: Policy, space: gym.Space[Any]) -> None:
-        where: Any = array_type(space)  # of a Box or a Discrete, which algorithms take
+        where: Any = array_type(space)  # algorithms take only Box and Discrete spaces
         self.name, self.space, self.dtype, self.shape = type(policy).__name__, space, where.dtype, where.shape
 
     def checked(self, actions: Any, n: int, method: str) -> NDArray[Any]:

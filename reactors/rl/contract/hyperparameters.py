@@ -104,7 +104,7 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
         own = inspect.get_annotations(each)
         try:
             hints = typing.get_type_hints(each, include_extras=True) if own else {}
-        except NameError:  # of a type that only type checkers import
+        except NameError:  # a type that only type checkers import
             hints = {}
         for name in own:
             if name not in found or bounded(hints.get(name)):

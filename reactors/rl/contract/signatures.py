@@ -20,7 +20,7 @@ def check_signatures(thing: object, base: type, of: str) -> None:
             raise ArgumentError(f"{where} is {method!r}, and no method; write def {name}{plain}")
         try:
             found = inspect.signature(method)
-        except ValueError:  # it is native code, which does not say
+        except ValueError:  # native code has no signature
             continue
         try:
             found.bind(*wanted)

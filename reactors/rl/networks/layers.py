@@ -46,7 +46,7 @@ class Chain(nn.Sequential):
             if type(layer) is nn.Linear:
                 x = nn.functional.linear(x, layer.weight, layer.bias)
             elif type(layer) is nn.ReLU:
-                x = torch.relu_(x)  # of what a linear layer has just made
+                x = torch.relu_(x)  # in place: a linear layer has just made it
             else:
                 x = layer(x)
         return x
@@ -118,7 +118,7 @@ class _Convolutions(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """From frames (n, frames, height, width), or (n, height, width, frames), to features."""
-        # oneDNN finds the gradients of kernels much sooner where channels are next to each other
+        # oneDNN computes the gradients of kernels much faster if channels are next to each other
         training = torch.is_grad_enabled() and input.device.type == "cpu"
         layout = torch.channels_last if training else torch.contiguous_format
         frames = input.movedim(-1, 1) if self.last else input
@@ -297,7 +297,7 @@ class Flat:
             p.grad = self.weights.grad[part].view_as(p)
             at += p.numel()
         self.download: Download | None = None
-        self._norm: torch.Tensor | None = None  # of gradients that were scaled down, before
+        self._norm: torch.Tensor | None = None  # the norm before gradients were scaled down
 
     def clear(self) -> None:
         """Set all gradients to 0."""

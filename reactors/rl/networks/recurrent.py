@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WIDTH = 64  # of a state where `recurrent` is True: that of QMIX (Rashid et al., 2018, arXiv 1803.11485)
+WIDTH = 64  # of a state if `recurrent` is True: as in QMIX (Rashid et al., 2018, arXiv 1803.11485)
 
 
 def width_of(recurrent: int | bool) -> int:

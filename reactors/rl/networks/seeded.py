@@ -58,7 +58,7 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if drawing is None or given.get("generator", args[at] if len(args) > at else None) is not None:
             return func(*args, **given)
         device = str(next((each.device for each in args if isinstance(each, torch.Tensor)), given.get("device")))
-        if device == "meta":  # which has no numbers
+        if device == "meta":  # its tensors have no values
             return func(*args, **given)
         self.drawn = self.drawn or func._schema.name.partition("::")[2].rstrip("_")
         return drawing(*args[:at], **{**given, "generator": self._generator(device)})
@@ -79,7 +79,7 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._generator(device).set_state(each)
 
 
-_FORMS: dict[Any, tuple[Any, int]] = {}  # what `_drawing` found; a dict, for torch.compile warns of functools.cache
+_FORMS: dict[Any, tuple[Any, int]] = {}  # of `_drawing`; a dict, as torch.compile warns about functools.cache
 
 
 def _drawing(operation: Any) -> tuple[Any, int]:

@@ -50,7 +50,7 @@ class Batch(Columns["NDArray[Any]"]):
 
     __slots__ = ("_core", "_kept", "_tensors", "_uniforms")
 
-    if TYPE_CHECKING:  # of the fields that most have; others are arrays as well
+    if TYPE_CHECKING:  # the most common fields; others are arrays as well
         obs: NDArray[Any]
         action: NDArray[Any]
         reward: NDArray[Any]
@@ -83,7 +83,7 @@ class Batch(Columns["NDArray[Any]"]):
             ("double[]", priorities), ("float[]", self["weights"]),
         )  # fmt: skip
         self._core = into, *(ffi.from_buffer(kind, array) for kind, array in arrays)
-        self._kept = list(self.values())  # the core writes there, whatever becomes of the entries
+        self._kept = list(self.values())  # the core writes there, even if the entries are replaced
         self._tensors: dict[str, Any] | None = None
 
     def copy(self) -> dict[str, NDArray[Any]]:
@@ -144,7 +144,7 @@ def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
 
     They must not be written to, and are valid as long as the value: during the reaction.
     """
-    # torch warns of memory that it may not write
+    # torch warns about read-only memory
     memory = ffi.buffer(ffi.cast("char *", batch.ctypes.data), batch.nbytes)
     columns = np.ndarray((), batch.dtype, memory)
     return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}

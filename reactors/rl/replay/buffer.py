@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import ArrayLike, NDArray
 
-NOTHING, REFUSED = -12, -100  # as api.inc has them
+NOTHING, REFUSED = -12, -100  # the same as in api.inc
 INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
 BESIDES = (("int64_t *", "indices"), ("float *", "weights"))  # of a batch, besides the fields
 KEPT = 8  # batch sizes whose memory is kept for reuse
@@ -238,7 +238,7 @@ class ReplayBuffer:
         me = threading.get_ident()
         desk = self._desks.get(me)
         if desk is None:
-            if len(self._desks) > 64:  # of threads that may have ended
+            if len(self._desks) > 64:  # some may belong to threads that have ended
                 self._desks.clear()
             desk = self._desks[me] = _Desk(self._given)
         return desk

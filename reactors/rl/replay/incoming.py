@@ -32,7 +32,7 @@ class Incoming:
         self.pointers = ffi.new("void *[]", len(fields))
         self.strides = ffi.new("uint64_t[]", [field.bytes for field in fields])
         self._columns = [(i, field.name, field.dtype) for i, field in enumerate(fields)]
-        self._shapes: list[Any] = [None] * (len(fields) + 1)  # as they were last, and how many rows
+        self._shapes: list[Any] = [None] * (len(fields) + 1)  # the last shapes, and the number of rows
         self._contiguous = True  # strides are those of plain columns
         self._records: tuple[Any, list[int]] = None, []  # the record dtype seen last, and where our fields are in it
         self._kept: list[Any] = []
@@ -50,7 +50,7 @@ class Incoming:
             self._plain_strides()
         pointers, from_buffer, n, kept = self.pointers, ffi.from_buffer, -1, []
         shapes = self._shapes
-        for i, name, dtype in self._columns:  # every step here is a good part of what adding costs
+        for i, name, dtype in self._columns:  # every operation here is a large part of the cost of adding
             try:
                 column = batch[name]
             except KeyError:

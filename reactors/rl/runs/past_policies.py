@@ -82,7 +82,7 @@ def choosing(
                 f"{name} has {len(weights):,} weights, and the policy that plays against it {company.size:,}; "
                 "give one of the same algorithm and environment"
             )
-        rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # those who have explored enough
+        rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # long enough for exploration to have ended
         found[name] = by_policies(_with(algorithm, company, weights), rounds * a_round)
     return found
 

@@ -100,7 +100,7 @@ def serve(
     space: Any = known if observation_space is None else observation_space
     if space is None:
         raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
-    policy = copy.deepcopy(policy)  # its weights may change, and the caller may go on with it
+    policy = copy.deepcopy(policy)  # its weights may change, and the caller may still use it
     if weights is not None:
         policy.load(weights)
     return Server(policy, space, max_batch, seconds, stoppable=stoppable, max_sessions=max_sessions)

@@ -228,7 +228,7 @@ def _train(given: TrainCall) -> Trained:
             folder.begin(config, saved)
         seen, begun = _begin_journal(journal, saved)
         if folder is not None:
-            folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
+            folder.result_file.unlink(missing_ok=True)  # of the run that is resumed: its journal will change
         watcher = None if journal is None or not listeners else JournalWatch(journal, listeners, seen=seen)
         report: dict[str, Any] = {
             "state": "failed",
@@ -316,7 +316,7 @@ def _run(
         raise
     finally:
         for memory in training.memories:
-            memory.close()  # which would wait for the garbage collector
+            memory.close()  # otherwise it stays until the next garbage collection
         if watcher is not None:
             watcher.close()
         if folder is not None:
@@ -360,7 +360,7 @@ def _finish(
 def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algorithm) -> Saved:
     """The checkpoint to resume from."""
     saved = load(path)
-    graph = saved.meta["program"].get("graph")  # that comes when there is one
+    graph = saved.meta["program"].get("graph")  # compared later, when the new graph exists
     compare(saved, {**program, "graph": graph}, defaults(algorithm))
     if saved.next_round >= rounds:
         steps = algorithm.horizon * algorithm.num_envs

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.sources import Source
     from reactors.rl.options import Mode
 
-MOST = 64  # workers of a program
+MOST = 64  # the maximum number of workers of a program
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, g
     finally:
         for memory in (*program.memories, program.memory):
             if memory is not None:
-                memory.close()  # which would wait for the garbage collector
+                memory.close()  # otherwise it stays until the next garbage collection
 
 
 def _teams(

@@ -43,7 +43,7 @@ def number_of_workers(
 
 def check_of_others(shared_memory: Any, worker: Any) -> None:
     """Refuse arguments that would not mean what the caller expects, and those of `AsyncVectorEnv` alone."""
-    if not isinstance(shared_memory, bool | np.bool_):  # as gymnasium.make_vec's users give it
+    if not isinstance(shared_memory, bool | np.bool_):  # users of gymnasium.make_vec do that
         raise rx.ArgumentError(
             f"rl.VectorEnv was given {shared_memory!r} for shared_memory, which is its second argument, as it is "
             "that of AsyncVectorEnv; name the number of environments: num_envs=..."

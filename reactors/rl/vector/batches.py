@@ -36,7 +36,7 @@ def actions_form(space: Space) -> Form:
 def listed(one_by_one: Callable[[Any, Any], list[Any]], space: Space, single: Space, n: int, actions: Any) -> list[Any]:
     """A batch of actions of `space` as `n` actions of the `single` space; each environment may keep its own."""
     try:
-        given = one_by_one(space, None if isinstance(actions, str) else actions)  # its letters are none
+        given = one_by_one(space, None if isinstance(actions, str) else actions)  # a string is no batch of letters
     except TypeError as error:
         raise rx.ArgumentError(
             f"rl.VectorEnv takes an action of {single} for each of {n} environments, as in action_space.sample(), and "
@@ -44,7 +44,7 @@ def listed(one_by_one: Callable[[Any, Any], list[Any]], space: Space, single: Sp
         ) from error
     if len(given) != n:
         raise ValueError(f"{len(given)} actions for {n} environments; give one to each")
-    # Environments of this thread look at them later, when the caller may have changed them.
+    # Environments of this thread read them later, when the caller may have changed them.
     return [_native(action) for action in deepcopy(given)]
 
 

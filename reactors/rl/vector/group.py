@@ -60,7 +60,7 @@ class Group(Share):
             [None] * n,
             on_error=self.on_error,
             path="rl.VectorEnv",
-            nan_rewards=True,  # as Gymnasium's vector environments hand it on
+            nan_rewards=True,  # as in Gymnasium's vector environments
             first=self.first,
             at=self.where.at[self.number : self.number + 1],
         )
@@ -100,7 +100,7 @@ class Group(Share):
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
         """Step one environment: its index, its observation as the only row, reward, terminated, truncated, infos."""
         sim = self.simulation
-        self.block = sim.observations = sim.observations.copy()  # it was lent for one step of all
+        self.block = sim.observations = sim.observations.copy()  # the block was lent for one step of all environments
         sim.step_one(i, action, self.block, *self.alone)
         infos = self.end_episodes(self.block)
         reward, terminated, truncated = (each[i].item() for each in self.alone)
@@ -219,7 +219,7 @@ class Group(Share):
     def close(self) -> None:
         """Close the environments, as far as they were made."""
         sim, self.simulation, self.block = self.simulation, None, None
-        if sim is not None:  # they could be made
+        if sim is not None:  # they were made
             self.restarts = sim.restarts
             sim.at.release()
             sim.close()

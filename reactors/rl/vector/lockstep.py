@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.vector.share import Infos
 
-Form = dict[str, Any]  # of a port: shape and dtype, or nothing, and it carries objects
+Form = dict[str, Any]  # of a port: shape and dtype, or empty for objects
 
 
 class Forms(NamedTuple):
@@ -90,7 +90,7 @@ class Rows(rx.Reactor):
             return
         self.one = rx.Input(width=self.room)
         self.answer = rx.Output(Answer, width=self.room)
-        for i in range(self.room):  # each answers as soon as it can, and not when all of its tag are done
+        for i in range(self.room):  # each answers as soon as it can, not when its whole tag is done
             self.add_reaction(self.one[i], partial(self.step_one, i), effects=self.answer[i])
 
     @rx.reaction(rx.startup)
@@ -166,8 +166,8 @@ class Beat(rx.Reactor):
     pause: Callable[[], None]  # of the run
     next_actions: Any = None
     next_order: Any = None
-    wanted = 0  # so many answers are waited for
-    at_once = False  # whether the caller waits for the answer, and has nothing to do before
+    wanted = 0  # the number of answers to wait for
+    at_once = False  # whether the caller waits for the answer at once
 
     def __init__(
         self,

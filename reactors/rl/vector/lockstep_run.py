@@ -45,7 +45,7 @@ class LockstepRun:
         self.seeds, self.path = seeds, path
         self.on_error: OnError = on_error
         self.end = ""
-        self.overdue = False  # the last call is still at work, and its caller no longer waits for it
+        self.overdue = False  # the last call is still running, but its caller no longer waits for it
         self._asynchronous = asynchronous
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         with apart():

@@ -217,7 +217,7 @@ class MultiAgentVectorEnv:
             self._run.close(timeout)
 
     def __del__(self) -> None:
-        if hasattr(self, "_run"):  # it could be made
+        if hasattr(self, "_run"):  # `__init__` has succeeded
             self.close()
 
     # ---- parts ----
@@ -239,7 +239,7 @@ class MultiAgentVectorEnv:
     def _made_anew(self, error: Exception) -> Step:
         """After a process died: make all environments again in new processes, and truncate every episode."""
         before, seeds, n = self._latest, self._run.seeds, self.num_envs
-        self._run.end = in_words(error)  # if there will be no other one
+        self._run.end = in_words(error)  # in case the new one cannot be made
         self._run.close(0.0)
         self._lost += n
         self._run = run = self._started(seeds)

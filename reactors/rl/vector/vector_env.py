@@ -104,7 +104,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         asynchronous: bool = False,
         **kwargs: Any,
     ) -> None:
-        del context, daemon  # of processes and pipes, which are none of ours
+        del context, daemon  # they are about processes and pipes, which we do not use
         arguments.check_of_others(shared_memory, worker)
         arguments.check_isolate(isolate, "rl.VectorEnv")
         self.on_error: OnError = checked_on_error(on_error, "rl.VectorEnv")
@@ -122,9 +122,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.asynchronous, self.isolate = asynchronous, isolate
         self._closed = False
         self._state = AsyncState.DEFAULT
-        self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
-        self._lost = 0  # environments that were made again with their process
-        self._death: Exception | None = None  # of a process, in a step that has not been waited for yet
+        self._pending: set[int] = set()  # environments stepped one by one, with results not yet received
+        self._lost = 0  # restarts of environments with their process
+        self._death: Exception | None = None  # a process died in a step that was not waited for yet
         self._run = self._started([None] * n)
         self._check_spaces()
 
@@ -133,7 +133,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def _find_spaces(self, kwargs: dict[str, Any]) -> None:
         """Get the spaces from an environment made only for this, and from all environments if they may differ."""
         try:
-            probe = own(self.env_fns[0])()  # which may carry one that is used later
+            probe = own(self.env_fns[0])()  # a copy: it may carry an environment that is used later
         except TypeError as error:
             refuse_passed_on("rl.VectorEnv", VectorEnv, kwargs, error)
             raise
@@ -184,7 +184,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._death, self._state = None, AsyncState.DEFAULT
         before, seeds = self._observations(), self._run.seeds
         last = list(iterate(self.observation_space, before))
-        self._run.end = in_words(error)  # if there will be no other one
+        self._run.end = in_words(error)  # in case the new one cannot be made
         self._run.close(0.0)
         n = self.num_envs
         self._lost += n
@@ -223,7 +223,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 "`recv` first",
                 "send",
             )
-        if self._run.overdue:  # what timed out is over first, and its results are dropped
+        if self._run.overdue:  # first finish the call that timed out, and drop its results
             self._run.go_on()
             self._run.overdue = False
         self._wanted = state

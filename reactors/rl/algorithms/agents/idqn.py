@@ -75,7 +75,7 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """The learner's networks and update for a team."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        del seed  # it is only used for the initial weights; nothing else is random
         kind = RecurrentIDQNLearning if self.recurrent else IDQNLearning
         return kind(self, observation_space, action_space, device)
 

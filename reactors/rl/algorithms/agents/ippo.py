@@ -120,7 +120,7 @@ class IPPOLearning(PPOLearning):
         config, n = self.config, len(self.team.members)
         batch = self.prepare(batch, config)
         acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
-        if not acted.any():  # past policies have played it all the time, or it was absent
+        if not acted.any():  # past policies played all the time, or the group was absent
             return {"losses/agents": 0.0}
         seen, beyond = self.packed(batch, acted, ""), cut_off(acted, ended, broken_off)
         led_to = self.packed(batch, beyond, "next_", self.last_seen(batch, acted))
@@ -248,7 +248,7 @@ class RecurrentIPPOLearning(IPPOLearning):
 
     def minibatches(self, parts: Sequence[torch.Tensor], size: int) -> Iterator[list[Any]]:
         """The minibatches of all epochs, of as many sequences as make up `batch_size` if all have full length."""
-        del size  # it is of steps, of which there may be fewer
+        del size  # it counts steps, which may be fewer than `batch_size`
         length = self.config.sequence
         rows, going, there = (sequences(each, length) for each in self.own)
         begun = there[0].nonzero().squeeze(1)

@@ -43,7 +43,7 @@ class VDN(IDQN):
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """The learner's networks and update for a team."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        del seed  # it is only used for the initial weights; nothing else is random
         kind = RecurrentVDNLearning if self.recurrent else VDNLearning
         return kind(self, observation_space, action_space, device)
 
