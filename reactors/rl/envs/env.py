@@ -245,7 +245,7 @@ class Env(rx.Reactor):
 
 
 def checked_on_error(given: OnError, path: str) -> OnError:
-    """The reaction to a failing environment; an invalid one raises an error that names the valid ones."""
+    """A valid `on_error`; for any other value, an error names the valid ones."""
     if given not in {"raise", "restart"}:
         raise ArgumentError(f'on_error of {path} is {given!r}; write "raise" or "restart"')
     return given

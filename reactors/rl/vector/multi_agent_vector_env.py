@@ -155,7 +155,7 @@ class MultiAgentVectorEnv:
         return self._layout.actions.spaces[self._place(agent)]
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode in every environment; if the seed is an int, environment i gets seed + i."""
+        """Begin an episode in every environment; an int as the seed means seed + index."""
         self._check_open()
         run, seeds = self._run, checked_seeds(seed, self.num_envs, PATH)
         run.seeds = [old if new is None else new for old, new in zip(run.seeds, seeds, strict=True)]

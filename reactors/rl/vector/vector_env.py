@@ -269,7 +269,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset all environments, or those in `options["reset_mask"]`; with an int, environment i gets seed + i."""
+        """Reset all environments, or those in `options["reset_mask"]`; an int as the seed means seed + index."""
         self.reset_async(seed=seed, options=options)
         return self.reset_wait()
 
