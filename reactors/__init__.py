@@ -1,29 +1,29 @@
 """Deterministic dataflow in Python: reactors, fixed ports, and a core in C that runs them on all cores.
 
-A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the law is in pyproject.toml):
+A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the rule is in pyproject.toml):
 
-- tag, errors, time, location  what all others speak of
-- names         what is said of a name that does not exist
-- code          what functions say of themselves
+- tag, errors, time, location  common terms
+- names         messages about unknown names
+- code          what the code of functions shows about them
 - lossless      whether a value survives a dtype
-- model         what users write: reactors, ports, actions, modes, reactions, and how they are wired
-- elaboration   from `main` to a graph of integers, and every error that needs no run
-- tracing       what the trace of a run says: where the time went, what would make it faster
-- journals      what the journals of runs say: where two of them part
+- model         what users write: reactors, ports, actions, modes, reactions, and their connections
+- elaboration   from `main` to a graph of integers, and every error that can be found without a run
+- tracing       what the trace of a run shows: where the time went, what would make it faster
+- journals      what the journals of runs show: where two of them diverge
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
 - viewing       a run in a terminal, in a browser, in a file
 - reports       what a run reports: progress, result, log, trace, hints
-- execution     what is alive while a program runs: sessions, ports, clocks, debug mode
+- execution     what exists while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
 - machines      to other machines and back
 - launch, script  `rx.run`, and programs in files
 - slicing       which executions made a value
-- stepwise      a run whose beat is given from outside
+- stepwise      a run in steps, one for each call from outside
 - rewinding     runs that go forward and back: `rx.Replay`
 - lowlevel      what libraries on top need, and programs do not
-- rl            environments, replay, algorithms, training, serving: it has a map of its own
-- testing       what tests of programs want
+- rl            environments, replay, algorithms, training, serving: it has its own map
+- testing       tools for tests of programs
 - command       the command line
 """
 
@@ -222,7 +222,7 @@ _ROOMS = {
 _PLACE = {name: room for room, its in _ROOMS.items() for name in its}
 
 
-if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
+if not TYPE_CHECKING:  # type checkers would take `__getattr__` to mean that every name exists
 
     def __dir__() -> list[str]:
         return __all__

@@ -1,8 +1,8 @@
-"""Everything that this package raises on purpose.
+"""All errors that this package raises on purpose.
 
-One tree, so that `except rx.ReactorError` catches all of it. A message names the object by its path in the program and,
-where there is one, the file and line of its declaration; then the fact; then what to do. Where Python has a word for
-the same mistake (`TypeError`, `ValueError`, `AttributeError`), the class derives from that too.
+They form one tree, so that `except rx.ReactorError` catches all of them. A message names the object by its path in the
+program, and if possible by the file and line of its declaration; then it says what is wrong; then what to do. If Python
+has a class for the same mistake (`TypeError`, `ValueError`, `AttributeError`), ours derives from it, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReactorWarning(UserWarning):
-    """A program that is legal but hardly meant: an input without a source, a reaction that nothing can trigger."""
+    """A program that is legal but hardly intended: an input without a source, a reaction that nothing can trigger."""
 
 
 class ReactorError(Exception):
@@ -25,7 +25,7 @@ class ReactorError(Exception):
 
 
 class DeclarationError(ReactorError):
-    """A reactor class says something that cannot be: a name twice, a reaction with arguments, `rx.Input` uncalled."""
+    """A reactor class with an invalid declaration: a name twice, a reaction with arguments, `rx.Input` uncalled."""
 
 
 class ArgumentError(DeclarationError, TypeError):
@@ -33,7 +33,7 @@ class ArgumentError(DeclarationError, TypeError):
 
 
 class DurationError(DeclarationError, ValueError):
-    """A duration that is none: negative, without a known unit, finer than a nanosecond, a bool or a float."""
+    """An invalid duration: negative, without a known unit, finer than a nanosecond, a bool or a float."""
 
 
 class UndeclaredAccessError(DeclarationError):
@@ -64,11 +64,11 @@ class MismatchError(WiringError, TypeError):
 
 
 class ContainmentError(ElaborationError):
-    """A reactor in two places, in none, or a class where a reactor is expected."""
+    """A reactor in two places, or in none, or a class where a reactor is expected."""
 
 
 class ParameterError(ElaborationError):
-    """A string that stands for an attribute which does not exist, or holds something that does not fit."""
+    """A string that stands for an attribute that does not exist, or whose value does not fit."""
 
 
 # Running.
@@ -77,25 +77,25 @@ class ParameterError(ElaborationError):
 class OutsideReactionError(ReactorError, RuntimeError, AttributeError):
     """Something that only a running reaction can do: reading a port, setting it, asking for the tag.
 
-    It is an `AttributeError`, so outside of a run `hasattr(reactor, "tag")` is false, `getattr` gives its default, and
-    what looks at all attributes of an object (`inspect.getmembers`, notebooks, debuggers) passes over these.
+    It is an `AttributeError`, so outside of a run `hasattr(reactor, "tag")` is false, `getattr` returns its default,
+    and tools that look at all attributes of an object (`inspect.getmembers`, notebooks, debuggers) skip these.
     """
 
 
 class StructureError(ReactorError, RuntimeError):
-    """A reactor made, or a connection drawn, while the program runs: its graph is fixed by then."""
+    """A reactor created, or a connection made, while the program runs: its graph is fixed by then."""
 
 
 class RunWhileImported(StructureError):  # noqa: N818 - what happened
-    """`rx.run` at the top level of a file that is imported for what it defines."""
+    """`rx.run` at the top level of a file that is imported for its definitions."""
 
 
 class ValueMismatchError(ReactorError, TypeError):
-    """A value set on a port that its type, shape or dtype does not allow."""
+    """A value set on a port whose type, shape or dtype does not allow it."""
 
 
 class ActionValueError(ReactorError, ValueError):
-    """A delay that an action cannot be scheduled with."""
+    """A delay with which an action cannot be scheduled."""
 
 
 class SharedValueError(ReactorError):
@@ -103,7 +103,7 @@ class SharedValueError(ReactorError):
 
 
 class PlacementError(ReactorError, ValueError):
-    """A placement that names no reactor, or a worker that there is not."""
+    """A placement that names an unknown reactor or worker."""
 
 
 class ReplayError(ReactorError):
@@ -111,7 +111,7 @@ class ReplayError(ReactorError):
 
 
 class TraceError(ReactorError):
-    """A file that is no trace, or one from which what is asked for cannot be known."""
+    """A file that is no trace, or a trace that lacks the requested information."""
 
 
 class JournalError(ReactorError):
@@ -119,16 +119,16 @@ class JournalError(ReactorError):
 
 
 class WatchingError(ReactorError):
-    """A run that cannot be watched: there is none, or it does not let others look on."""
+    """A run that cannot be watched: there is none, or it does not let others watch."""
 
 
 class ReactionError(ReactorError):
-    """An exception in a reaction: which one, at which tag; the exception itself is the `__cause__`.
+    """An exception in a reaction: which reaction, at which tag; the exception itself is the `__cause__`.
 
     Attributes:
         reaction: its path.
         tag: when it ran.
-        trail: the lines of your own code that led there, as Python prints them, also where they ran in another process.
+        trail: the lines of your own code that led there, as Python prints them, even if they ran in another process.
     """
 
     def __init__(self, message: str, reaction: str = "", tag: Tag | None = None) -> None:
@@ -139,7 +139,7 @@ class ReactionError(ReactorError):
 
 
 class MicrostepLimitError(ReactorError):
-    """Time stands still: microsteps go on and on at one time."""
+    """Time stands still: there are too many microsteps at one time."""
 
 
 class WorkerError(ReactorError):
@@ -151,25 +151,25 @@ class WorkerStartError(WorkerError):
 
 
 class WorkerDied(WorkerError):  # noqa: N818 - it is what happened
-    """A worker process ended before its time: by a signal, by `os._exit`, for lack of memory."""
+    """A worker process ended too early: by a signal, by `os._exit`, or for lack of memory."""
 
     status: int | None = None
     """Its exit status or, negative, the signal that killed it, if that is known."""
 
 
 class MachineError(ReactorError):
-    """Machines that are to run a program together and cannot: one has not come, or does not fit."""
+    """Machines that cannot run a program together: one did not connect, or does not fit."""
 
 
 class MachineLost(MachineError):  # noqa: N818 - it is what happened
-    """A machine died, froze or was cut off while the program ran; the message names it and its reactors."""
+    """A machine died, froze or was disconnected while the program ran; the message names it and its reactors."""
 
     machines: frozenset[int] = frozenset()
     """The numbers of all that were lost; 0 is the one that leads, which is not among them."""
 
 
 class ShippingError(ReactorError):
-    """A reactor that cannot be sent to a worker process, or something in it that cannot come back."""
+    """A reactor that cannot be sent to a worker process, or something in it that cannot be sent back."""
 
 
 class MemoryTooSmall(ReactorError, MemoryError):  # noqa: N818 - it is what is wrong
@@ -184,4 +184,4 @@ class TooManyOpenFiles(ReactorError, OSError):  # noqa: N818 - likewise
 
 
 class DrawingError(ReactorError):
-    """A picture that cannot be made: the program `dot` is missing, or has failed."""
+    """A picture that cannot be made: the program `dot` is missing, or it failed."""

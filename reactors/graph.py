@@ -1,8 +1,9 @@
 """What is the whole program, before it runs?
 
-`Graph(main)` elaborates: it finds the reactors, resolves what strings stand for, follows the connections, orders the
-reactions, and raises every error that can be known without running. What comes out is, for the runtime, a `Program` of
-plain integers, and for people, the tree of reactors and the graphs of connections and precedence, which can be drawn.
+`Graph(main)` elaborates: it finds the reactors, resolves strings that stand for attributes, follows the connections,
+orders the reactions, and raises every error that can be known without running. The result is a `Program` of plain
+integers for the runtime, and for people the tree of reactors and the graphs of connections and precedence, which can be
+drawn.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Graph:
         return picture(self._tree, self._wires, self.program, self.declarations)
 
     def bodies_of(self, numbers: Sequence[int]) -> tuple[list[Any], list[Any]]:
-        """What some reactions run, and what they run instead when a deadline is missed; a native body is not called."""
+        """The bodies of some reactions, and what runs instead after a missed deadline; native bodies are not called."""
         return [self.bodies[n] for n in numbers], [self.late[n] for n in numbers]
 
     @property
@@ -127,7 +128,7 @@ class Graph:
 
     @property
     def levels(self) -> list[list[str]]:
-        """The paths of the reactions by level: those of one level cannot affect one another at a tag."""
+        """The paths of the reactions by level: reactions of one level cannot affect one another at a tag."""
         rows: list[list[str]] = []
         for reaction, name in zip(self.program.reactions, self.names, strict=True):
             rows.extend([] for _ in range(reaction.level + 1 - len(rows)))
@@ -136,10 +137,10 @@ class Graph:
 
     @cached_property
     def apg(self) -> nx.DiGraph[str]:
-        """The acyclic precedence graph: reactions by path, an edge from each to those that have to wait for it.
+        """The acyclic precedence graph: reactions by path, with an edge from each to those that have to wait for it.
 
-        Nodes have `level` and `reactor`; edges have `ports`, the paths of the ports through which they depend on each
-        other, which are none where only their order in one reactor counts.
+        Nodes have `level` and `reactor`. Edges have `ports`, the paths of the ports that cause the dependency; it is
+        empty if only the order within one reactor does.
         """
         import networkx as nx
 
@@ -175,11 +176,11 @@ class Graph:
         return graph
 
     def draw(self, file: str | os.PathLike[str], **options: Unpack[Look]) -> Path:
-        """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd.
+        """Draw the program into a file; its suffix decides the format: .svg, .png, .pdf, .dot or .mmd.
 
-        `apg=True` draws the precedence graph, `expand=True` every member of a bank or list, `depth=1` nothing inside of
-        what `main` contains, and with `workers` or `placement`, as `rx.run` takes them, colours show where each runs.
-        With `profile="run.rxt"`, a trace, they show what each took.
+        `apg=True` draws the precedence graph. `expand=True` draws every member of a bank or list. `depth=1` draws
+        nothing inside of the reactors that `main` contains. With `workers` or `placement`, as for `rx.run`, colours
+        show where each reactor runs. With `profile="run.rxt"`, a trace, they show how long each took.
         """
         from reactors.drawing import draw
 

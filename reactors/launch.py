@@ -91,29 +91,32 @@ def run(
 ) -> Result:
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
-    `workers` run reactions at the same time ("auto": as many as this process may use cores), in this thread if there is
-    one, else in processes (`backend`). By `pin=True` each stays on a core of its own; by default one only moves off a
-    core on which another is to run, and `False` leaves even that to the system. `fast` does not wait for physical time.
-    `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing else is left (by
-    default if the program has any).
-    `placement` maps paths of reactors to workers where "auto" will not do, or names a file: "profile:run.rxt", a trace
-    of an earlier run, for which the best is searched, or "placement.toml" of `reactors place`. `machines` says on which
-    machines the workers are, which are numbered by machine. With a `clock`, time
-    passes only when no worker has anything to do. `record` names a file for what comes from outside, and `replay` one
-    from which that is taken instead. `journal` names a file for a hash of all that reactions write, `run.rxj`, by which
-    `reactors diff` says where two runs part; with `journal_states=N` also one of a reactor's attributes each N
-    executions of its reactions. `digest="values"` has `Result.value_digest` without a file. `trace` names a file for
-    all that ran, when, where, and what workers waited for: `run.rxt`, which `rx.Trace` reads and `reactors trace` turns
-    into what Perfetto shows, or `run.json`, a timeline for chrome://tracing. `live` shows what workers do,
-    in a terminal or a notebook, and lets `reactors top` and `reactors view` look on; "attach" only lets them.
-    `progress` draws a line, or calls a function with the tag, the seconds since the start, and how much of the timeout
-    is over. `debug` checks what is too slow to check every day:
-    types on ports, shared values that are changed, globals that reactions set, draws from global random generators,
-    tensors whose graph would get lost.
-    `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as many as
-    OMP_NUM_THREADS says.
+    `workers` run reactions in parallel ("auto": as many as the cores that this process may use): in this thread if
+    there is one worker, otherwise in processes (`backend`). With `pin=True`, each stays on its own core; by default, a
+    worker only moves off a core on which another one is to run; `False` leaves all of this to the system. `fast` does
+    not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when
+    nothing else is left to do (by default if the program has any).
 
-    Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
+    `placement` maps paths of reactors to workers where "auto" is not good enough, or names a file: "profile:run.rxt",
+    the trace of an earlier run, for which the best placement is searched, or "placement.toml" from `reactors place`.
+    `machines` says on which machines the workers run; workers are numbered machine by machine. With a `clock`, time
+    passes only when no worker has anything to do.
+
+    `record` names a file for external events, and `replay` one from which they are taken instead. `journal` names a
+    file (`run.rxj`) for hashes of everything that reactions write, from which `reactors diff` finds where two runs
+    diverge; with `journal_states=N`, also a hash of a reactor's attributes after every N executions of its reactions.
+    `digest="values"` gives `Result.value_digest` without a file. `trace` names a file for everything that ran, when and
+    where, and for what workers waited: `run.rxt`, which `rx.Trace` reads and `reactors trace` converts for Perfetto, or
+    `run.json`, a timeline for chrome://tracing. `live` shows what workers are doing, in a terminal or a notebook, and
+    lets `reactors top` and `reactors view` attach; "attach" only allows that. `progress` draws a line, or calls a
+    function with the tag, the seconds since the start, and the fraction of the timeout that is over.
+
+    `debug` makes checks that are too slow for every day: types on ports, changes of shared values, globals that
+    reactions set, draws from global random generators, tensors whose graph would get lost. It is an error if one time
+    has `max_microsteps` microsteps. Numeric libraries use one thread in each worker, or as many as OMP_NUM_THREADS
+    says.
+
+    Raises `ReactorError`: errors of elaboration, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
 
     >>> import reactors as rx
@@ -208,7 +211,7 @@ def _with_files(
     replay: str | os.PathLike[str] | None,
     journal: str | os.PathLike[str] | None,
 ) -> int:
-    """Begin the files that workers write, and read what is replayed, which decides the seed."""
+    """Open the files that workers write, and read what is replayed; returns the seed, which a replay decides."""
     if record is not None or replay is not None:
         from reactors.reports import recording
 
@@ -227,7 +230,7 @@ def _with_files(
 def _watched(
     graph: Graph, image: Image, memory: Memory, live: Live, seed: int, way: str
 ) -> contextlib.AbstractContextManager[None]:
-    """What lets others look on."""
+    """A context in which others can watch the run."""
     if live is False:
         return contextlib.nullcontext()
     from reactors.reports.trace_header import header
@@ -237,7 +240,7 @@ def _watched(
 
 
 def _readable(trace: str | os.PathLike[str] | None) -> str | None:
-    """A trace that `rx.Trace` reads, which a timeline is not."""
+    """The trace if `rx.Trace` can read it, which is not so for a timeline."""
     name = None if trace is None else os.fspath(trace)
     return None if name is None or name.endswith(".json") else name
 
@@ -245,7 +248,7 @@ def _readable(trace: str | os.PathLike[str] | None) -> str | None:
 def _read(
     placement: Placement, graph: Graph, workers: int, machines: Machines | None, gathering: Gathering | None
 ) -> Placement:
-    """What a placement says that names a file."""
+    """A placement with a named file replaced by its contents."""
     if not isinstance(placement, str) or placement == "auto":
         return placement
     from reactors.tracing.profile import from_file
@@ -257,7 +260,7 @@ def _read(
 def _backend(
     way: str, machines: Machines | None, files: RunFiles | None, gathering: Gathering | None
 ) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
-    """What runs the workers; imported late, for one that is alone does without."""
+    """The function that runs the workers; imported late, because a single worker does not need it."""
     if machines is not None:
         from reactors.machines.on_machines import on_machines
 
@@ -277,7 +280,7 @@ def _backend(
 def _left_behind(
     graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None, seed: int, way: str
 ) -> contextlib.AbstractContextManager[RunFiles | None]:
-    """What sees to the files that a run leaves."""
+    """A context for the files that a run leaves behind."""
     options = image.options
     if options.record is None and options.journal is None and trace is None and not options.machine_of:
         return contextlib.nullcontext()

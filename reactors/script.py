@@ -1,9 +1,9 @@
 """Which reactor class does `FILE[:CLASS]` mean?
 
-FILE is imported under its own name, from its own folder, as another file beside it would do, so that what stands under
-`if __name__ == "__main__"` does not run and worker processes can import it just so. A file that calls `rx.run` all the
-same is imported up to there. Without CLASS it is the class named
-like the file, or Main, or else the only one that no other class of the file contains or derives from.
+FILE is imported under its own name, from its own folder, just as another file beside it would import it. So code under
+`if __name__ == "__main__"` does not run, and worker processes can import it in the same way. If a file calls `rx.run`
+anyway, it is imported up to there. Without CLASS, it is the class named like the file, or Main, or the only class that
+no other class of the file contains or derives from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WrongTarget(ValueError):  # noqa: N818 - it is what is wrong
 
 
 def reactor_class(target: str) -> type[Reactor]:
-    """The class that `target` names; `WrongTarget` says why there is none. What FILE itself raises comes through."""
+    """The class that `target` names; `WrongTarget` says why there is none. Exceptions of FILE itself are passed on."""
     file, name = split(target)
     if not file.is_file():
         raise WrongTarget(f"there is no file {str(file)!r}")
@@ -62,7 +62,7 @@ def split(target: str) -> tuple[Path, str]:
 
 
 def imported(file: Path) -> ModuleType | None:
-    """The module of a file that is imported already."""
+    """The module of a file that is already imported."""
     path = str(file.resolve())
     return next((each for each in [*sys.modules.values()] if getattr(each, "__file__", None) == path), None)
 
@@ -123,7 +123,7 @@ def _listed(own: Iterable[str]) -> str:
 
 
 def _mentioned(kind: type[Reactor], module: ModuleType) -> set[str]:
-    """The names that a class uses: its bases, and what its methods, and functions of the file that they call, name."""
+    """The names that a class uses: in its bases, its methods, and functions of the file that they call."""
     names = {base.__name__ for base in kind.__bases__}
     stack = [code for thing in vars(kind).values() for code in _codes(thing)]
     seen: set[CodeType] = set()

@@ -1,7 +1,7 @@
-"""How does a program run whose beat is given from outside, a call at a time?
+"""How does a program run in steps, one for each call from outside?
 
-Its worker 0 is the caller's own thread, which runs when it is asked to, up to the end of a tag in which a reaction has
-called `pause`. All other workers are processes, which meanwhile go on by themselves as far as they can.
+Its worker 0 is the caller's own thread. It runs on request, up to the end of a tag in which a reaction has called
+`pause`. All other workers are processes, which meanwhile continue by themselves as far as they can.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Stepwise:
     """A run of `main` in fast mode, in steps.
 
     The reactors on worker 0, among them `main` itself, are the caller's own objects all the time. Raises what `rx.run`
-    raises, from the call in which it comes out; the run is over then, and nothing of it is left.
+    raises, from the call in which it happens; then the run is over, and nothing of it is left.
 
     >>> import reactors as rx
     >>> class Count(rx.Reactor):
@@ -107,7 +107,7 @@ class Stepwise:
         self._steps = self._engine.steps(*graph.bodies_of(self._engine.reactions))
 
     def _start_others(self, *, debug: bool) -> None:
-        """Workers 1 and up, seen through to their end by a thread of their own."""
+        """Start workers 1 and up, with a thread that waits for their end."""
         from reactors.shipping import parcels
         from reactors_runtime.processes import workers
 
@@ -136,18 +136,18 @@ class Stepwise:
         self._others.append(thread)
 
     def pause(self) -> None:
-        """Come out of `advance` when this tag is over; for reactions on worker 0."""
+        """Return from `advance` when this tag is over; for reactions on worker 0."""
         self._engine.pause()
 
     @property
     def over(self) -> bool:
-        """Whether the program has come to its end, well or not."""
+        """Whether the program has ended, with or without an error."""
         return not self._end.alive
 
     def advance(self, timeout: float | None = None) -> bool:
-        """Run up to the next pause; False if there was none, within so many seconds or to the end of the program.
+        """Run up to the next pause; False if there was none before the timeout or the end of the program.
 
-        A reaction that runs in this thread is not interrupted by the timeout.
+        The timeout does not interrupt a reaction that runs in this thread.
         """
         if not self._end.alive:
             return False
@@ -168,10 +168,10 @@ class Stepwise:
                     return False
 
     def close(self, timeout: float | None = None) -> None:
-        """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing.
+        """Stop early: the shutdown reactions run, and nothing is left. Does nothing if the program is over.
 
         Raises `ReactionError` if a shutdown reaction does. With a `timeout`, processes that have not ended after so
-        many seconds are killed, and what went wrong on the way to the end is nothing to hear of any more.
+        many seconds are killed, and errors on the way to the end are not reported any more.
         """
         if self.over:
             return
@@ -194,7 +194,7 @@ class Stepwise:
             self._raise(failed)
 
     def _rest(self, timeout: float | None = None) -> None:
-        """Wait for the others, and let everything go but what the reactors have become."""
+        """Wait for the others, and release everything but the final reactors."""
         self._end.detach()
         self._session.running.end()
         try:
@@ -224,7 +224,7 @@ class Stepwise:
         self._raise(failures)
 
     def _failures(self, error: BaseException | None) -> list[tuple[BaseException, bool]]:
-        """What went wrong on this worker, and on the others."""
+        """The errors on this worker, and on the others."""
         failures = [(report.error, report.aftermath) for report in self._outcome if report.error is not None]
         return failures if error is None else [(error, is_aftermath(error)), *failures]
 
@@ -237,7 +237,7 @@ class Stepwise:
 
 
 def _join(others: threading.Thread, reports: dict[int, Report], timeout: float | None) -> None:
-    """Wait until all other workers have ended; after so many seconds, or at Ctrl-C, they are killed."""
+    """Wait until all other workers have ended; kill them after `timeout` seconds, or at Ctrl-C."""
     try:
         others.join(timeout)
     finally:
@@ -252,7 +252,7 @@ def _join(others: threading.Thread, reports: dict[int, Report], timeout: float |
 def _let_go(
     memory: Memory, image: Image, running: Running, others: list[threading.Thread], reports: dict[int, Report]
 ) -> None:
-    """End the run of a `Stepwise` that was dropped, or is left behind by the end of the process."""
+    """End the run of a `Stepwise` that was dropped, or that still exists at the end of the process."""
     engines.abort(memory, image)
     running.end()
     for thread in others:

@@ -1,6 +1,6 @@
 """When does something happen?
 
-A tag is a time and a microstep, ordered lexicographically; times are nanoseconds since the start of the program.
+A tag is a time and a microstep, in lexicographic order; times are nanoseconds since the start of the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long does something take?
 
-A duration is what users write: "10 ms", a `timedelta`, or a whole number of nanoseconds. Floats are refused, for 0.1
-seconds is no number of nanoseconds, and so are bools and negative durations: time never goes back.
+A duration is written as "10 ms", a `timedelta`, or a whole number of nanoseconds. Floats are refused, because 0.1
+seconds is not a whole number of nanoseconds; so are bools and negative durations, because time never goes back.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _PATTERN = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+))\s*([^\W\d_]+)\s*")
 
 
 class Measured(float):
-    """Seconds, or any other number, that was measured, and so is another one in each run.
+    """A measured number, for example of seconds, which is different in each run.
 
-    On a port it is a float like others, but counts as nothing where runs are compared: in a journal, and in
+    On a port it behaves like any float, but it is ignored when runs are compared: in a journal, and in
     `Result.value_digest`.
 
     >>> import reactors as rx
@@ -51,11 +51,11 @@ class Measured(float):
     __slots__ = ()
 
     def __content__(self) -> None:
-        """What counts of it."""
+        """What a hash of it includes: nothing."""
 
 
 class _Subject(NamedTuple):
-    """What is a duration, and whose; spelt out only when an error names it."""
+    """What a duration is, and of what; put into words only when an error needs it."""
 
     what: str
     of: object
@@ -65,9 +65,9 @@ class _Subject(NamedTuple):
 
 
 def duration(value: object, what: str = "duration", of: object = None, *, or_else: str = "") -> int:
-    """Nanoseconds in `value`; `what` is its name in the error and `of`, where known, whose it is.
+    """The nanoseconds in `value`; for errors, `what` is its name and `of` its owner, if known.
 
-    `or_else`: what else could have been written there.
+    `or_else` says what else could have been written there.
 
     >>> duration("10 ms"), duration(timedelta(seconds=1)), duration(250)
     (10000000, 1000000000, 250)
@@ -89,7 +89,7 @@ def duration(value: object, what: str = "duration", of: object = None, *, or_els
 
 
 def names_attribute(given: object) -> TypeGuard[str]:
-    """Whether what is given for a duration is a name: of the attribute of a reactor that holds the duration."""
+    """Whether a given duration is a name: that of a reactor's attribute that holds the duration."""
     return isinstance(given, str) and given.isidentifier()
 
 
@@ -128,7 +128,7 @@ _MEASURED = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 def measured(seconds: float) -> str:
-    """A measured time in three digits, or four, and its unit.
+    """A measured time with three or four digits, and its unit.
 
     >>> measured(0.00247), measured(5.2e-8), measured(1234.5), measured(0)
     ('2.47 ms', '52.0 ns', '1,234 s', '0 s')

@@ -1,4 +1,4 @@
-"""What time is it for a program that is tested? Virtual time passes only when no worker has anything to do."""
+"""Virtual time for tests of programs: it passes only when no worker has anything to do."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class VirtualClock:
-    """Drives a program that lives in real time in no time: the clock stands still while reactions run.
+    """Runs a program for real time without waiting: the clock stands still while reactions run.
 
-    When all workers wait, it jumps to the next time that one of them waits for. So physical time, lag and deadlines,
+    When all workers wait, it jumps to the next time for which one of them waits. So physical time, lag and deadlines,
     and the tags of physical actions and connections, are the same in every run. With `sleep=True`, `time.sleep` in a
-    reaction makes it later for the worker that sleeps, as if the reaction had worked for so long. Who reads a value is
-    never earlier than its sender was. Sleeps on one worker follow one another, those on two pass side by side, so what
-    is late may depend on the placement; with the same placement it is the same in every run.
+    reaction advances the time of the worker that sleeps, as if the reaction had worked for so long. The reader of a
+    value is never earlier than its sender was. Sleeps on one worker add up, sleeps on two workers overlap, so what is
+    late may depend on the placement; with the same placement, it is the same in every run.
 
     >>> import time
     >>> import reactors as rx
@@ -46,14 +46,14 @@ class VirtualClock:
         self._events: list[tuple[int, PhysicalAction[Any], Any]] = []
 
     def at(self, when: Duration, action: PhysicalAction[Any], value: Any = None) -> None:
-        """Schedules a physical action as if that was done from outside, `when` after the start of each run."""
+        """Schedule a physical action, as if from outside, `when` after the start of each run."""
         if getattr(action, "word", None) != PhysicalAction.word:
             raise ArgumentError(f"VirtualClock.at takes a physical action of a reactor, and was given {action!r}")
         ns = duration(when, "time of VirtualClock.at", action.where())
         self._events.append((ns, action, value))
 
     def events(self, graph: Graph, *, plain: bool) -> list[tuple[int, int, bytes]]:
-        """Time, element and value of what is to come from outside, in order; values as they are recorded if `plain`."""
+        """Time, element and value of the scheduled external events, in order; if `plain`, values as in a recording."""
         for _, action, _ in self._events:
             if action._element < 0 or graph.elements[action._element] is not action:
                 raise StructureError(f"VirtualClock.at: {action.where()} does not belong to the program that is run")

@@ -1,4 +1,4 @@
-"""What may a line of a log say about where it comes from?"""
+"""Which context can a line of a log show?"""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class LogContext:
-    """A filter for handlers of `logging` that lets all records through and gives them what a format may name.
+    """A filter for `logging` handlers that lets all records through and adds attributes that a format may use.
 
-    That is `worker`, its number; `reactor`, the path of the reactor whose reaction logs; `tag`, as in "1.5 s". What is
-    logged outside of a program has "-" for all of them. What a record has already, by `extra=`, stays.
+    These are `worker`, its number; `reactor`, the path of the reactor whose reaction logs; `tag`, such as "1.5 s".
+    Outside of a program, all of them are "-". Attributes that a record already has, by `extra=`, are kept.
 
     >>> import logging, sys, reactors as rx
     >>> handler = logging.StreamHandler(sys.stdout)

@@ -1,4 +1,4 @@
-"""What does a journal say?"""
+"""What does a journal contain?"""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LAST_BIT = 63
 class Journal:
     """The journal in a file, up to its end or to where it was cut off.
 
-    `header` says what ran: `reactors`, `reactions` and `elements`, into which numbers are indices, `seed`, `versions`,
-    `parameters`. `rows` are the executions of reactions, by tag and then in the order of the dataflow: `tag`,
-    `reaction`, `flags`, and with a bit for each trigger and use, and for each port that it may write, `reads` and
-    `writes`. Their hashes are `hashes[first[i] : first[i + 1]]`: a port each, then for the flags `RX_DID_SCHEDULE`,
-    `RX_DID_HEAR` and `RX_DID_LAST`. `end` is what was known when the run was over; None if the file was cut off. What
-    each worker did is there up to some tag or other then.
+    `header` describes the program: `reactors`, `reactions` and `elements`, into which numbers are indices, `seed`,
+    `versions`, `parameters`. `rows` are the executions of reactions, by tag and then in the order of the dataflow:
+    `tag`, `reaction`, `flags`, and the bits `reads`, one for each trigger and use, and `writes`, one for each port that
+    it may write. The hashes of row i are `hashes[first[i] : first[i + 1]]`: one for each port, then those for the flags
+    `RX_DID_SCHEDULE`, `RX_DID_HEAR` and `RX_DID_LAST`. `end` is what was known at the end of the run; None if the file
+    was cut off. Then each worker's rows end at some tag, not all at the same one.
 
-    Raises `JournalError` for what is no journal.
+    Raises `JournalError` for a file that is no journal.
 
     >>> import reactors as rx, tempfile, os
     >>> class Counter(rx.Reactor):
@@ -140,7 +140,7 @@ class Journal:
 
     @cached_property
     def ports(self) -> list[list[str]]:
-        """By reaction: the paths of the ports that it may write, in the order of the bits of `writes`."""
+        """For each reaction, the paths of the ports that it may write, in the order of the bits of `writes`."""
         return [[self.elements[e]["path"] for e in each] for each in self.written_elements]
 
     @cached_property
@@ -149,7 +149,7 @@ class Journal:
         return [[e for e in reaction["effects"] if self.elements[e]["kind"] == "port"] for reaction in self.reactions]
 
     def written(self, row: int) -> dict[str, int]:
-        """The hashes of what an execution wrote, by the paths of the ports; those of 63 and more ports as one."""
+        """The hashes of what an execution wrote, by the paths of the ports; the 64th and all after it have one."""
         ports = self.ports[self.rows["reaction"][row]]
         writes, at = int(self.rows["writes"][row]), int(self.first[row])
         found = {}
@@ -160,7 +160,7 @@ class Journal:
         return found
 
     def hash_of(self, row: int, flag: int) -> int | None:
-        """What an execution has besides, by its flag: `lib.RX_DID_SCHEDULE`, `RX_DID_HEAR` or `RX_DID_LAST`."""
+        """Another hash of an execution, by its flag: `lib.RX_DID_SCHEDULE`, `RX_DID_HEAR` or `RX_DID_LAST`."""
         flags = int(self.rows["flags"][row])
         if not flags & flag:
             return None
@@ -169,14 +169,14 @@ class Journal:
         return int(self.hashes[self.first[row] + before])
 
     def states(self, reactor: int) -> list[tuple[Tag, int]]:
-        """The hashes of a reactor's state that were asked for, with the tags after whose reactions it was so."""
+        """The hashes of a reactor's state that were asked for, each with the tag after whose reactions it was taken."""
         mine = [n for n, reaction in enumerate(self.reactions) if reaction["reactor"] == reactor]
         chosen = np.isin(self.rows["reaction"], mine) & (self.rows["flags"] & np.uint32(lib.RX_DID_LAST) != 0)
         return [(self.tag(row), self.hash_of(row, lib.RX_DID_LAST) or 0) for row in np.flatnonzero(chosen).tolist()]
 
 
 def _order(rows: NDArray[Any]) -> NDArray[np.intp] | None:
-    """By tag, then in the order of the dataflow, which is that of the numbers of reactions; None: it is."""
+    """Indices by tag, then in dataflow order, which is that of the numbers of reactions; None if sorted already."""
     time, microstep, reaction = rows["tag"]["time"], rows["tag"]["microstep"], rows["reaction"]
     same = time[1:] == time[:-1]
     later = (time[1:] > time[:-1]) | (same & (microstep[1:] > microstep[:-1]))

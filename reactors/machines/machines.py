@@ -1,4 +1,4 @@
-"""On which machines does a program run, and how do they come together?"""
+"""On which machines does a program run, and how do they connect?"""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machines:
-    """Several machines for one program, this one among them: `rx.run(..., machines=rx.Machines(count=2), workers=2)`.
+    """Several machines for one program, including this one: `rx.run(..., machines=rx.Machines(count=2), workers=2)`.
 
-    `count` is how many there are with this one. The others join at `listen`, "10.0.0.1:7777", by `reactors join`, and
-    know the token in the file `token_file`; with a `certificate` and its `key`, PEM files, all that goes between them
-    is encrypted (`reactors join --ca`). Or Ray starts them, `ray="auto"` in the cluster that this process is
-    connected with, or finds, and otherwise at that address, each with `resources`, one CPU for each of its workers if
-    nothing else is said. With neither, the others are processes of this machine, to try things out. All have to come
+    `count` is the number of machines, including this one. The others connect to `listen`, "10.0.0.1:7777", by `reactors
+    join`, and know the token in the file `token_file`. With a `certificate` and its `key`, PEM files, all traffic
+    between them is encrypted (`reactors join --ca`). Or Ray starts them: with `ray="auto"`, in the cluster that this
+    process is connected to, or finds; otherwise at that address. Each gets `resources`, by default one CPU for each of
+    its workers. With neither, the others are processes of this machine, for trying things out. All have to connect
     within `patience`, and run the same versions of Python and of this package.
 
-    Raises `ArgumentError`.
+    Raises `ArgumentError` for invalid arguments.
 
     >>> Machines(count=2, listen="10.0.0.1", token_file="t")
     Traceback (most recent call last):
@@ -72,7 +72,7 @@ class Machines:
         duration(self.patience, "patience of rx.Machines")
 
     def machine_of(self, workers: int) -> tuple[int, ...]:
-        """The machine of each of so many workers, which are shared out equally. Raises `ArgumentError`.
+        """The machine of each of `workers` workers, which are shared out equally. Raises `ArgumentError`.
 
         >>> Machines(count=2).machine_of(4)
         (0, 0, 1, 1)
@@ -85,7 +85,7 @@ class Machines:
         return tuple(worker * self.count // workers for worker in range(workers))
 
     def here(self, workers: int) -> int:
-        """How many of so many workers run on this very machine: all, where the others are processes of it.
+        """How many of `workers` workers run on this very machine: all, if the other machines are processes on it.
 
         >>> Machines(count=2).here(4), Machines(count=2, ray="auto").here(4)
         (4, 2)
@@ -93,7 +93,7 @@ class Machines:
         return workers if self.listen is None and self.ray is None else workers // self.count
 
     def numbered(self, placement: Any, workers: int) -> Any:
-        """A placement whose values may be pairs, machine and worker there, with the number of each worker instead.
+        """A placement whose values may be pairs, machine and worker there; these become the numbers of the workers.
 
         >>> Machines(count=2).numbered({"main.a": (1, 0), "main.b": 1}, 4)
         {'main.a': 2, 'main.b': 1}
@@ -117,7 +117,7 @@ class Machines:
 
     @contextlib.contextmanager
     def gathered(self, workers: int) -> Iterator[Gathering]:
-        """The machines, once they are all there. Raises `MachineError`."""
+        """The machines, once all are connected. Raises `MachineError`."""
         from reactors_runtime.machines.leading import Gathering, MachinesMissing
 
         identity = None if self.certificate is None else read_identity(self.certificate, self.key)
@@ -150,7 +150,7 @@ class Machines:
     def _others(
         self, gathering: Gathering, workers: int
     ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
-        """What starts the other machines, and sees to their end."""
+        """Starts the other machines, and takes care of their end."""
         if self.listen is not None:
             return contextlib.nullcontext()
         if self.ray is not None:
@@ -168,7 +168,7 @@ def _below(number: object, limit: int) -> bool:
 
 
 def read_token(file: str | os.PathLike[str]) -> bytes:
-    """The token in a file, without white space around it. Raises `MachineError`."""
+    """The token in a file, without surrounding whitespace. Raises `MachineError`."""
     try:
         token = Path(file).read_bytes().strip()
     except OSError as error:
@@ -182,7 +182,7 @@ def read_token(file: str | os.PathLike[str]) -> bytes:
 
 
 def read_identity(certificate: str | os.PathLike[str], key: str | os.PathLike[str] | None) -> Identity:
-    """What a machine shows to those who connect to it. Raises `MachineError`."""
+    """How a machine identifies itself to others that connect. Raises `MachineError`."""
     from reactors_runtime.machines.encryption import Identity, NoCertificate
 
     try:

@@ -1,6 +1,6 @@
-"""What users write: reactors, their ports, actions, timers, modes and reactions, and how they are wired.
+"""What users write: reactors, their ports, actions, timers, modes and reactions, and the connections between them.
 
-At the bottom is what all declarations have in common (`declaration`), above it modes, actions, connections, ports and
-reactions, then the checks of a whole class (`classbody`), and on top reactors and banks; what is below knows a reactor
-as its `Owner`. What is wrong with one class or one call is found here. Nothing here knows a whole program or a graph.
+At the bottom is the common part of all declarations (`declaration`), above it are modes, actions, connections, ports
+and reactions, then the checks of a whole class (`classbody`), and on top reactors and banks. Lower files know a reactor
+as its `Owner`. Mistakes in one class or one call are found here. Nothing here knows a whole program or a graph.
 """

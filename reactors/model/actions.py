@@ -1,8 +1,8 @@
 """What makes something happen later?
 
-A timer fires by itself; an action fires when a reaction, or for a physical action any thread, schedules it. As with
-ports, these classes are both the declaration in a class and the handle bound to a reactor, and at rest they refuse to
-act.
+A timer fires by itself. An action fires when it is scheduled, by a reaction, or for a physical action by any thread. As
+with ports, these classes are both the declaration in a class and the handle bound to a reactor; outside of a reaction,
+they refuse to act.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SPOKEN = {"after": "delay (after)", "rx.stop.after": "delay"}  # arguments whos
 
 
 def checked_duration(given: Duration, what: str, of: object) -> Duration:
-    """A duration as it is written; what is none, and no name of an attribute that holds one, is refused."""
+    """A duration as given; refuses anything but a duration, or the name of an attribute that holds one."""
     if not names_attribute(given):
         duration(given, what, of, or_else=', or the name of an attribute that holds a duration, as in "lag"')
     return given
 
 
 def resolved_duration(given: Duration, what: str, declared: Placed, owner: Owner | None) -> int:
-    """Nanoseconds, taken from the reactor where `given` is a name."""
+    """The duration in nanoseconds; if `given` is a name, it is read from the reactor."""
     if not names_attribute(given):
         return duration(given)
     found = parameter(owner, given, what, declared)
@@ -46,7 +46,7 @@ def resolved_duration(given: Duration, what: str, declared: Placed, owner: Owner
 
 @never_assigned("is_present")
 class Timed(Door, Declared):
-    """What timers and actions have in common: they are triggers that no connection reaches."""
+    """The common part of timers and actions: triggers that cannot be connected."""
 
     offers: ClassVar[tuple[str, ...]] = ("is_present",)
     _element: int = -1
@@ -62,7 +62,7 @@ class Timed(Door, Declared):
 
 
 class Timer(Timed):
-    """Declares a timer: it fires at `offset` and then every `period`, or once if there is none.
+    """Declare a timer: it fires at `offset` and then every `period`, or only once without a period.
 
     >>> import reactors as rx
     >>> class Clock(rx.Reactor):
@@ -87,7 +87,7 @@ class Timer(Timed):
         self._declare(frame)
 
     def _times(self) -> tuple[int, int]:
-        """Offset and period in ns; period 0: once."""
+        """Offset and period in ns; a period of 0 means once."""
         declared = self._declared
         first = resolved_duration(declared._offset, "offset", self, self._owner)
         if declared._period is None:
@@ -106,7 +106,7 @@ POLICIES = {policy.name.lower(): policy for policy in SpacingPolicy}
 
 @never_assigned("value")
 class Action(Timed, Generic[T]):
-    """What logical and physical actions have in common; not to be made itself."""
+    """The common part of logical and physical actions; not to be instantiated itself."""
 
     offers = ("value", "is_present", "schedule(...)")
 
@@ -136,22 +136,22 @@ class Action(Timed, Generic[T]):
         return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)
 
     def _min_spacing_ns(self) -> int:
-        """The least time between two events in ns; -1: any."""
+        """The minimum time between two events in ns; -1 for none."""
         given = self._declared._min_spacing
         return -1 if given is None else resolved_duration(given, "min_spacing", self, self._owner)
 
     @property
     def value(self) -> T | Any:
-        """What the event of this tag carries; None when there is no event, or it carries nothing."""
+        """The value of the event at this tag; None if there is no event, or if it has no value."""
         self._at_rest("value")
 
 
 class LogicalAction(Action[T]):
-    """Declares a logical action: an event that a reaction schedules for a later tag.
+    """Declare a logical action: an event that a reaction schedules for a later tag.
 
-    Events of one action are at least `min_spacing` apart. What happens to one that would come earlier after the last
-    one says the `policy`: "defer" makes it come as soon as it may, "drop" leaves it out, "replace" gives its value to
-    the last one if that is still to come, "update" leaves that one out instead; else both of these defer.
+    Events of one action are at least `min_spacing` apart. The `policy` says what happens to an event that would come
+    too early after the last one. "defer" delays it until it is allowed, and "drop" drops it. If the last event is still
+    pending, "replace" gives the new value to it, and "update" removes it; otherwise, both defer the new event.
 
     >>> import reactors as rx
     >>> class Echo(rx.Reactor):
@@ -166,14 +166,14 @@ class LogicalAction(Action[T]):
     word = "logical action"
 
     def schedule(self, value: T | None = None, delay: Duration = 0) -> None:
-        """Make it fire at the tag of now plus min_delay plus `delay`: at the next microstep if both are zero."""
+        """Schedule an event at the current tag plus min_delay plus `delay`: at the next microstep if both are zero."""
         if type(self).schedule is LogicalAction.schedule:
             self._at_rest("schedule")
         self.schedule(value, delay)  # this method was kept from before the run; the live class has its own
 
 
 class PhysicalAction(Action[T]):
-    """Declares a physical action: an event from outside, tagged with the physical time at which it is scheduled.
+    """Declare a physical action: an external event, tagged with the physical time at which it is scheduled.
 
     `min_spacing` and `policy` are those of `LogicalAction`.
 
@@ -192,7 +192,7 @@ class PhysicalAction(Action[T]):
     def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:
         """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running.
 
-        True means that it arrived: a policy may still drop it, and it may come to lie beyond the end.
+        True means that the event arrived: a policy may still drop it, and it may fall after the end of the program.
         """
         if type(self).schedule is PhysicalAction.schedule:
             return False

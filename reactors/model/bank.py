@@ -1,8 +1,8 @@
-"""How does one write n reactors of a class, and wire all of them at once?
+"""How are n reactors of a class created, and connected all at once?
 
-A bank is a fixed row of reactors that know their index. Asked for a port by name, it gives that port of every member;
-asked for a contained reactor or bank, it gives those of all members, so nested banks are wired the same way, outer
-index first. It has no names of its own: every attribute is its members'.
+A bank is a fixed row of reactors that know their index. A port's name, as an attribute of the bank, gives that port of
+every member. The name of a contained reactor or bank gives those of all members, so nested banks are connected in the
+same way, outer index first. A bank has no attributes of its own: all are those of its members.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Bank(HasPorts, Generic[R]):
         self._kind = kind
 
     def __content__(self) -> list[R]:
-        """What counts of it in a value that is hashed."""
+        """What a hash of it includes."""
         return self._members
 
     def __len__(self) -> int:
@@ -114,8 +114,9 @@ def bank(n: int, cls: type[R], a: Any, b: Any, c: OfIndex, /, *args: OfIndex | A
 def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`n` reactors of a class, with `bank_index` 0 to n - 1.
 
-    They are made with the given arguments; one that is a function of one argument is called with the index. With `mode`
-    they lie in that mode of the reactor that contains them, unless `mode` is a parameter of their own.
+    They are created with the given arguments; an argument that is a function of one argument is called with the index.
+    With `mode`, they belong to that mode of the reactor that contains them, unless the class has a parameter `mode` of
+    its own.
 
     >>> import reactors as rx
     >>> class Source(rx.Reactor):
@@ -161,7 +162,7 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def interleaved(ports: Port[T] | Ports[T] | Sequence[Port[T]]) -> list[Port[T]]:
-    """The channels of a bank's multiports as `connect` takes them with interleaved=True, to be used on either side.
+    """The channels of a bank's multiports in the order of `connect(..., interleaved=True)`, for either side.
 
     >>> import reactors as rx
     >>> class Two(rx.Reactor):
@@ -178,7 +179,7 @@ def interleaved(ports: Port[T] | Ports[T] | Sequence[Port[T]]) -> list[Port[T]]:
 
 
 def _takes_index(argument: object) -> bool:
-    """Whether it is a function with exactly one argument that has to be given."""
+    """Whether it is a function with exactly one required argument."""
     if not isinstance(argument, FunctionType | MethodType | partial):
         return False
     required = [

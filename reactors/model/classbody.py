@@ -1,9 +1,9 @@
-"""Is the body of a reactor class right in itself?
+"""Is the body of a reactor class correct in itself?
 
-`complete` is called for every class when it is made. It collects what the class and its bases declare, base reactions
-first, and refuses, with file and line, what can be known to be wrong without an instance: names taken twice or
-reserved, `rx.Input` without parentheses, triggers that are not the reactor's own, and reactions whose code uses what
-they did not declare.
+`complete` is called for every new class. It collects the declarations of the class and its bases, base reactions first,
+and refuses, with file and line, mistakes that can be found without an instance: names used twice or reserved,
+`rx.Input` without parentheses, triggers that are not the reactor's own, and reactions whose code uses what they did not
+declare.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction, Mode)
 
 
 def complete(cls: type[Owner], location: Location, reserved: frozenset[str]) -> None:
-    """Check the class `cls`, made at `location`, and fill in its `_declarations`, `_reactions` and `_states`.
+    """Check the class `cls`, defined at `location`, and fill in its `_declarations`, `_reactions` and `_states`.
 
     `reserved` are the names that every reactor has.
     """
@@ -84,12 +84,12 @@ def linear(cls: type) -> Iterable[type]:
 
 
 def _own(kind: type) -> Iterable[Declared]:
-    """What the body of a class declares."""
+    """The declarations in the body of a class."""
     return (value for value in vars(kind).values() if isinstance(value, Declared) and value._class is kind)
 
 
 def _states(cls: type) -> Iterable[State[Any]]:
-    """The attributes that a reset renews, which no class below has replaced."""
+    """The attributes that a reset renews, without those that a subclass has replaced."""
     for kind in reversed(cls.__mro__):
         for name, value in vars(kind).items():
             if isinstance(value, State) and getattr_static(cls, name) is value:
@@ -146,7 +146,7 @@ def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
 def _refuse_lost(
     kind: str, declaration: Declared, name: str, namespace: Mapping[str, object], location: Location
 ) -> NoReturn:
-    """A declaration that the class made has no name any more, or never had one."""
+    """Refuse a declaration of the class body that has lost its name, or never had one."""
     if not name:
         raise DeclarationError(
             f"{kind} declares {_called(declaration, location)} that no attribute holds; give it a name: name = ..."
@@ -181,7 +181,7 @@ def _check_clashes(cls: type, declared: list[Declared], location: Location) -> N
 
 
 def _override(reaction: Reaction[Any], base: Reaction[Any]) -> None:
-    """Let a reaction stand for one of a base class, which has to name the same: others may rely on that."""
+    """Let a reaction replace one of a base class; it must name the same things, as others may rely on that."""
     for what, mine, its in zip(_TOGETHER, _ends(reaction), _ends(base), strict=True):
         if mine != its:
             raise DeclarationError(
@@ -194,7 +194,7 @@ def _override(reaction: Reaction[Any], base: Reaction[Any]) -> None:
 
 
 def _with_own_late(cls: type, reaction: Reaction[Any], location: Location) -> Reaction[Any]:
-    """The reaction as `cls` has it: the method for a missed deadline may be overridden, as any other."""
+    """The reaction as `cls` has it: the method for a missed deadline may be overridden, like any other."""
     named = ((kind, name) for kind in linear(cls) for name, value in vars(kind).items() if value is reaction.late)
     kind, name = next(named, (cls, "")) if reaction.late is not None else (cls, "")
     late = getattr_static(cls, name) if name else reaction.late
@@ -244,7 +244,7 @@ def _line(thing: object, otherwise: Location) -> Location:
 
 
 def _check_ends(cls: type, reaction: Reaction[Any]) -> None:
-    """A reaction in a class may name what that class declares, inputs as causes and outputs as effects."""
+    """Check that a reaction names only what its class declares, inputs as causes and outputs as effects."""
     for group in ("triggers", "uses", "effects"):
         for end in getattr(reaction, group):
             if not isinstance(end, Declared):

@@ -1,8 +1,8 @@
-"""Does the code of a reaction keep to what the reaction declares?
+"""Does the code of a reaction match its declaration?
 
-What its code does with `self` (`reactors.code`) is compared with its triggers, uses and effects: an output set without
-being an effect, an input read without being a trigger or a use, a request to stop without `rx.stop`. What cannot be
-read from the code is found when it happens, by the ports of `reactors.execution`.
+What its code does with `self` (`reactors.code`) is compared with its triggers, uses and effects: an output that is set
+without being an effect, an input that is read without being a trigger or a use, a request to stop without `rx.stop`.
+What cannot be read from the code is found when it happens, by the ports of `reactors.execution`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FROM_OUTSIDE = (
 
 
 def check_code(reaction: Reaction[Any], own: dict[str, Declared], function: FunctionType | None, path: str) -> None:
-    """Refuse code that uses what its reaction did not declare; `own` is what its reactor has, by name."""
+    """Refuse code that uses what its reaction did not declare; `own` has the declarations of its reactor, by name."""
     if function is None:
         return
     read = {id(end._declared) for end in (*reaction.triggers, *reaction.uses) if isinstance(end, Declared)}
@@ -82,7 +82,7 @@ def _instead(end: Declared) -> str:
 def check_assignments(
     function: FunctionType | None, own: Mapping[str, Declared], reserved: frozenset[str], path: str
 ) -> None:
-    """Refuse code that assigns to what its reactor declares, or to what every reactor has."""
+    """Refuse code that assigns to what its reactor declares, or to an attribute that every reactor has."""
     if function is None:
         return
     for use in uses_of_self(function.__code__):

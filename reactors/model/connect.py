@@ -1,8 +1,8 @@
 """Which values go where, and when do they arrive?
 
-`connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made,
-and neither are widths that depend on parameters, so a connection is only noted here, at its ports;
-`elaboration/connections.py` checks and resolves all of them when the program is elaborated.
+`connect` pairs the channels of its two sides in order. While reactors are being created, the hierarchy is not known
+yet, nor are widths that depend on parameters. So a connection is only recorded here, at its ports;
+`elaboration/connections.py` checks and resolves all connections when the program is elaborated.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Source(Protocol[T_co]):
-    """What a value can come from: a port that gives a T."""
+    """Where a value can come from: a port with values of type T."""
 
     def _gives(self) -> T_co: ...
 
 
 class Sink(Protocol[T_contra]):
-    """What a value can go to: a port that takes a T."""
+    """Where a value can go to: a port for values of type T."""
 
     def _takes(self, value: T_contra, /) -> None: ...
 
 
 class Connectable(Generic[T]):
-    """What can be one side of a connection: a port, or the ports of a bank."""
+    """One side of a connection: a port, or the ports of a bank."""
 
     def _single_ports(self) -> list[Any]:
         """The ports that it stands for."""
@@ -82,7 +82,7 @@ class Connection:
         return f"<{self.where()}>"
 
     def where(self) -> str:
-        """Its ends, file and line, as errors name it."""
+        """Its ends, file and line, for errors."""
         return f"connection {_spell(self.sources)} -> {_spell(self.targets)} ({self.location})"
 
 
@@ -97,13 +97,13 @@ def connect(
     interleaved: bool = False,
     mode: Mode | None = None,
 ) -> None:
-    """Connects ports: what is set on `src` appears on `dst`, at the same tag or `after` that long.
+    """Connect ports: a value set on `src` appears on `dst`, at the same tag, or later by `after`.
 
-    Either side is a port, a multiport, a bank's ports, or a list of these; their channels are paired in order, and the
-    numbers have to agree, unless `broadcast` repeats the left side. `after=0` is one microstep; a string may name an
-    attribute of the reactor in which the connection is, as in a timer. A `physical` connection
-    gives a value the tag of the moment at which it arrives. A bank's multiports are taken member by member, all
-    channels of each; if they are `interleaved`, those on the left side give channel 0 of all members, then channel 1.
+    Each side is a port, a multiport, a bank's ports, or a list of these. Their channels are paired in order, and their
+    numbers must be equal, unless `broadcast` repeats the left side. `after=0` is one microstep; a string may name an
+    attribute of the reactor that contains the connection, as in a timer. A `physical` connection gives a value the tag
+    of the moment at which it arrives. A bank's multiports are taken member by member, all channels of each. If they are
+    `interleaved`, those on the left side give channel 0 of all members, then channel 1, and so on.
 
     >>> import reactors as rx
     >>> class Source(rx.Reactor):
@@ -133,7 +133,7 @@ def connect(
 
 
 def _by_bank(given: Any, location: Location) -> list[list[Any]]:
-    """The ports of each bank, of each list that has ports alone, and single ones by themselves."""
+    """The ports of each bank, and of each list that has only ports; single ports by themselves."""
     if isinstance(given, Connectable) or all(isinstance(each, Declared) for each in given):
         return [single_ports(given, "source", location)]
     return [group for each in given for group in _by_bank(each, location)]
@@ -146,7 +146,7 @@ def alternating(ports: list[Any]) -> list[Any]:
 
 
 def attach(connection: Connection) -> None:
-    """Note a connection at the ports on both its sides."""
+    """Record a connection at the ports on both its sides."""
     if executing.program:
         raise _too_late(connection)
     for port in connection.sources + connection.targets:
@@ -168,7 +168,7 @@ def _too_late(connection: Connection) -> StructureError:
 
 
 def single_ports(given: object, side: str, location: Location) -> list[Any]:
-    """The single ports that one side of a connection names; anything else is refused."""
+    """The single ports that one side of a connection names; refuses anything else."""
     return given._single_ports() if isinstance(given, Connectable) else list(_singles(given, side, location))
 
 

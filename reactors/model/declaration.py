@@ -1,12 +1,12 @@
-"""How does something written in the body of a reactor class come to life in every instance?
+"""How does a declaration in the body of a reactor class become part of every instance?
 
-Ports, timers, actions and reactions are declared as class attributes. The declaration knows its class, name and line;
-each reactor gets a *bound* copy of its own under the same name, in its `__dict__`, so that `self.count` is a plain
-lookup. Declared in `__init__` instead, an object is its own declaration, and is bound when the program is elaborated.
+Ports, timers, actions and reactions are declared as class attributes. The declaration knows its class, name and line.
+Each reactor gets its own *bound* copy under the same name, in its `__dict__`, so that `self.count` is a plain lookup.
+An object declared in `__init__` instead is its own declaration, and is bound when the program is elaborated.
 
 A class body is watched without a metaclass (which would clash with those of other bases): the first declaration leaves
-a `Body` in the namespace, and so duplicates, and declarations in a class that is no reactor, are found when the class
-is made.
+a `Body` in the namespace. So duplicates, and declarations in a class that is no reactor, are found when the class is
+created.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is exe
 
 
 class HasPorts:
-    """A reactor, or a bank of them: where a port is wanted, one of its ports has to be named."""
+    """A reactor, or a bank: where a port is wanted, one of its ports has to be named."""
 
     __slots__ = ()
 
 
 class Owner(HasPorts):
-    """A reactor, as far as what it declares knows it. `Reactor` is made of these declarations, and so stands above."""
+    """A reactor, as seen by its declarations. `Reactor` consists of these declarations, so it is defined above."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class Owner(HasPorts):
     _path: str | None
 
     def __content__(self) -> str | None:
-        """What counts of it in a value that is hashed: which one it is."""
+        """What a hash of it includes: its identity."""
         return self._path
 
     if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Owner(HasPorts):
 
 
 class Body:
-    """What one class body declared, in order."""
+    """The declarations of one class body, in order."""
 
     def __init__(self, namespace: Mapping[str, Any], code: CodeType) -> None:
         self.namespace = namespace
@@ -80,7 +80,7 @@ class Body:
         self.owner = owner
 
     def name_of(self, declaration: Declared) -> str:
-        """The name to which the body assigns it, whatever became of it later; "" if it does not."""
+        """The name to which the body assigns it, whatever happens to it later; "" if there is none."""
         at = next(at for declared, at in self.declared if declared is declaration)
         steps = [step for step in dis.get_instructions(self.code) if step.offset > at]
         return str(steps[0].argval) if steps and steps[0].opname == "STORE_NAME" else ""
@@ -99,7 +99,7 @@ class Body:
 
 
 class Decorating:
-    """A decorator that was called, and is to be applied before the class is made whose body `frame` executes."""
+    """A decorator that was called, and has to be applied before the class whose body `frame` executes is created."""
 
     def __init__(self, frame: FrameType, call: Call, form: str) -> None:
         self.call, self.form = call, form
@@ -108,7 +108,7 @@ class Decorating:
             self._body.decorating.append(self)
 
     def done(self) -> None:
-        """It has been applied."""
+        """Note that it was applied."""
         if self._body is not None and self in self._body.decorating:
             self._body.decorating.remove(self)
 
@@ -125,7 +125,7 @@ def _class_by_name(declaration: Declared) -> Callable[[type, str], None]:
 
 
 def spelled(kind: type) -> str:
-    """The name of a class without the function that it may be local to."""
+    """The name of a class, without the function in which it may be local."""
     return kind.__qualname__.rpartition("<locals>.")[2]
 
 
@@ -135,7 +135,7 @@ def article(word: str) -> str:
 
 
 class Declared:
-    """What is declared in a class body or in `__init__`: ports, timers, actions, reactions."""
+    """Anything declared in a class body or in `__init__`: ports, timers, actions, reactions."""
 
     word = "declaration"
     offers: ClassVar[tuple[str, ...]] = ()  # what a reaction can do with it
@@ -157,14 +157,14 @@ class Declared:
             return object.__new__(cls)
 
     def __content__(self) -> str:
-        """What counts of it in a value that is hashed: which one it is."""
+        """What a hash of it includes: its identity."""
         return self.path
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)  # and nothing of what a door leads to
 
     def _declare(self: Self, frame: FrameType) -> None:
-        """Note where the declaration stands: `frame` is executing it."""
+        """Note the location of the declaration: `frame` is executing it."""
         self._declared = self
         self._location = Location.of(frame)
         body = Body.of(frame)
@@ -179,7 +179,7 @@ class Declared:
         self._body = None
 
     def _bind(self, owner: Owner) -> Self:
-        """The same for one reactor."""
+        """A copy for one reactor."""
         bound = object.__new__(self.__class__)
         bound._owner = owner
         bound._declared = self
@@ -193,7 +193,7 @@ class Declared:
 
     @property
     def path(self) -> str:
-        """Where it is in the program: "main.rollouts[3].table"; before the program is elaborated, from the class on."""
+        """Its place in the program: "main.rollouts[3].table"; before elaboration, it begins with the class."""
         if self._owner is not None:
             return f"{self._owner.path}.{self.name}"
         if self._class is not None:
@@ -204,14 +204,14 @@ class Declared:
         return self.name or f"<{self.word}>"
 
     def where(self) -> str:
-        """Path, file and line, as errors name it."""
+        """Path, file and line, for errors."""
         return f"{self.path} ({self.location})"
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:
-        """What to add to the message that it has no attribute of this name."""
+        """What to add to the message when there is no attribute of this name."""
         if not self.offers:
             return ""
         near = meant(name, [form.partition("(")[0] for form in self.offers])
@@ -220,7 +220,7 @@ class Declared:
         return f"; the {self.word} {self.where()} has {listed([f'.{form}' for form in self.offers])}"
 
     def _called(self, seen: Mapping[str, object]) -> str:
-        """What code with these variables can call it; its path where none of them leads here."""
+        """What code with these variables can call it; its path if none of them leads to it."""
         value: Any
         for name, value in seen.items():
             if value is self:
@@ -231,7 +231,7 @@ class Declared:
         return self.path
 
     def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
-        """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""
+        """Refuse what only a reaction that declares this can do; `rule` says so to callers outside of reactions."""
         if self._owner is not None and self._owner._engine is not None:
             group = "effects" if use in ("set", "set_all", "loan", "schedule") else "triggers or uses"
             raise UndeclaredAccessError(
@@ -241,7 +241,7 @@ class Declared:
         raise OutsideReactionError(f"{self.where()}: .{use} outside of a reaction; {rule}")
 
     def _assigned(self, use: str) -> None:
-        """Refuse an assignment to what has no value at rest, as `_refuse_at_rest` does."""
+        """Refuse an assignment outside of a reaction, as `_refuse_at_rest` does."""
         getattr(self, use)
 
     def __repr__(self) -> str:
@@ -253,7 +253,7 @@ explains(Declared)
 
 
 def never_assigned(*names: str) -> Callable[[type[K]], type[K]]:
-    """Have properties of a class say what is wrong when they are assigned to."""
+    """Let properties of a class say what is wrong when they are assigned to."""
 
     def guard(kind: type[K]) -> type[K]:
         for name in names:
@@ -264,17 +264,17 @@ def never_assigned(*names: str) -> Callable[[type[K]], type[K]]:
 
 
 class Placed(Protocol):
-    """What has a place in the user's source, and may take a parameter from a reactor."""
+    """Has a location in the user's source, and may take a parameter from a reactor."""
 
     word: str
 
     def where(self) -> str:
-        """Path, file and line, as errors name it."""
+        """Path, file and line, for errors."""
         ...
 
 
 def parameter(owner: Owner | None, attribute: str, what: str, declared: Placed) -> Any:
-    """What the reactor's `__init__` stored under `attribute`, which a string in a declaration stands for."""
+    """The value that the reactor's `__init__` stored under `attribute`, given as a string in a declaration."""
     if owner is None:
         raise ParameterError(
             f"{declared.where()}: {what}={attribute!r} stands for an attribute of a reactor, and this is no reactor's "

@@ -1,8 +1,8 @@
-"""What may lie on a port, and how large is it?
+"""Which values can a port carry, and how large are they?
 
-A port carries any object, objects of one type, or arrays of one shape and dtype, which lie in shared memory. Shapes and
-widths may be strings: they stand for attributes that the reactor's `__init__` sets. A Gymnasium space is a shape and a
-dtype too; it is asked for these, and gymnasium is never imported here.
+A port carries any objects, objects of one type, or arrays of one shape and dtype, which lie in shared memory. Shapes
+and widths may be strings, the names of attributes that the reactor's `__init__` sets. A Gymnasium space has a shape and
+a dtype, too; it is asked for these, and gymnasium is never imported here.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _is_a(given: type | types.UnionType, wanted: type | types.UnionType) -> bool
 
 
 def checked_type(given: object, call: Call) -> type | types.UnionType | None:
-    """`given` as something `isinstance` understands; generic aliases lose their parameters."""
+    """`given` in a form for `isinstance`; generic aliases lose their parameters."""
     if given is None or given is Any or given is object:
         return None
     if isinstance(given, type) and not isinstance(given, types.GenericAlias):
@@ -127,7 +127,7 @@ def checked_shape(given: Shape, of: object) -> str | tuple[int | str, ...]:
 
 
 def checked_length(given: object, what: str, of: object) -> int:
-    """`given` as a number of things: a whole number, 0 or more."""
+    """`given` as a count: a whole number, 0 or more."""
     if not isinstance(given, bool | np.bool_):
         try:
             n = index(given)  # type: ignore[arg-type]  # whatever counts as an integer
@@ -146,13 +146,13 @@ def checked_length(given: object, what: str, of: object) -> int:
 
 
 def refuse_too_many(n: int, what: Callable[[], str]) -> None:
-    """Refuse more things than the core tells apart, before they are made: `what` says of which there are `n`."""
+    """Refuse more things than the core can number, before they are created: `what` says of what there are `n`."""
     if n > MOST_CELLS:
         raise WidthError(f"{what()}, and a program has at most {MOST_CELLS:,} ports, timers, actions and reactions")
 
 
 def refuse_too_large(n: int, what: str) -> None:
-    """Refuse more ports or reactors than there is memory for, before they are made: `what` says which `n`."""
+    """Refuse more ports or reactors than fit into memory, before they are created: `what` says which `n`."""
     if n > _MODEST and (needed := n * BYTES) > (free := available()):
         raise MemoryTooSmall(
             f"{what}: they need at least {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; "
@@ -161,7 +161,7 @@ def refuse_too_large(n: int, what: str) -> None:
 
 
 def resolved_length(given: int | str, what: str, declared: Declared, owner: Owner | None) -> int:
-    """A width or one length of a shape, taken from the reactor where it is a name."""
+    """A width or one length of a shape; if it is a name, it is read from the reactor."""
     if not isinstance(given, str):
         return given
     found = parameter(owner, given, what, declared)
@@ -175,7 +175,7 @@ def resolved_length(given: int | str, what: str, declared: Declared, owner: Owne
 
 
 def resolved_shape(given: str | tuple[int | str, ...], declared: Declared, owner: Owner | None) -> tuple[int, ...]:
-    """A shape, taken from the reactor where it is a name or has names in it."""
+    """A shape; if it is a name or contains names, they are read from the reactor."""
     if isinstance(given, tuple):
         return tuple(resolved_length(n, "shape", declared, owner) for n in given)
     found = parameter(owner, given, "shape", declared)

@@ -1,9 +1,9 @@
-"""What takes part only at times?
+"""Which parts of a reactor are active only at times?
 
-A mode groups timers, actions, reactions, connections and contained reactors of one reactor; exactly one of its modes is
-current. `with self.dive:` (in a class body: `with dive:`) puts all that is declared, made or connected within it into
-the mode; `mode=` does so for a single thing, also a contained reactor: `Child(..., mode=self.dive)`. What is inside of
-a mode that is not current has no time: see `Mode`.
+A mode groups timers, actions, reactions, connections and contained reactors of one reactor; exactly one of a reactor's
+modes is current. `with self.dive:` (in a class body: `with dive:`) puts everything that is declared, created or
+connected within it into the mode. `mode=` does so for a single thing, also for a contained reactor: `Child(...,
+mode=self.dive)`. In a mode that is not current, time stands still: see `Mode`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ EACH_ITS_OWN = "assign each to an attribute of its own, or write one for the who
 
 
 class Mode(Declared):
-    """Declares a mode of a reactor; one of them is the `initial` one.
+    """Declare a mode of a reactor; one of them is the `initial` one.
 
-    A reaction that has a mode in its effects may call its `set()`: the reactor is in it from the next microstep on.
-    Entered by `reset` (the plain mode in effects means that), all that is inside begins again: timers at their offsets,
-    pending actions and messages are gone, `State` has its first value, contained reactors are in their initial modes,
-    and reactions to `rx.reset` run. Entered by `history`, time goes on where it stood when the mode was left.
+    A reaction with a mode among its effects may call the mode's `set()`: the reactor is in that mode from the next
+    microstep on. A mode entered by `reset`, which is what the plain mode in effects means, starts again: timers begin
+    at their offsets, pending actions and messages are discarded, each `State` gets its first value, contained reactors
+    are in their initial modes, and reactions to `rx.reset` run. If it is entered by `history`, time continues where it
+    stood when the mode was left.
 
     >>> import reactors as rx
     >>> class Blinker(rx.Reactor):
@@ -76,16 +77,16 @@ class Mode(Declared):
 
     @property
     def reset(self) -> Transition:
-        """The effect of entering it at its beginning."""
+        """The effect of entering the mode at its beginning."""
         return Transition(self, by_reset=True)
 
     @property
     def history(self) -> Transition:
-        """The effect of entering it as it was left."""
+        """The effect of entering the mode as it was left."""
         return Transition(self, by_reset=False)
 
     def set(self) -> None:
-        """Enter it when everything at this tag is done; of several modes set at one tag, the last one counts."""
+        """Enter the mode when everything at this tag is done; of several modes set at one tag, the last one counts."""
         context = None if self._owner is None else self._owner._engine
         if context is None:
             self._refuse_at_rest("set", "modes are entered by reactions that declare it in their effects")
@@ -102,7 +103,7 @@ class Mode(Declared):
 
 
 class _Within(threading.local):
-    """The modes whose `with` this thread is in, the innermost last."""
+    """The modes in whose `with` this thread is, the innermost last."""
 
     modes: tuple[Mode, ...] = ()
 
@@ -121,11 +122,11 @@ class Transition:
 
 
 class State(Generic[T]):
-    """Declares an attribute that has its first value again when its mode, or the one around its reactor, is reset.
+    """Declare an attribute that gets its first value again when its mode, or the one around its reactor, is reset.
 
-    The value is copied (`copy.deepcopy`) for each reactor; a function is called with the reactor instead. Assigned to
-    an attribute of a reactor, as generators of programs do, it is that one's, and gives way to its first value when the
-    program is elaborated.
+    The value is copied (`copy.deepcopy`) for each reactor; a function is called with the reactor instead. In generated
+    programs, a `State` may also be assigned to an attribute of a reactor; it then belongs to that reactor, and is
+    replaced by its first value when the program is elaborated.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -178,7 +179,7 @@ class State(Generic[T]):
         def __set__(self, instance: object, value: T) -> None: ...
 
     def bind(self, reactor: Any, name: str) -> Self:
-        """The same for one reactor, which has it under this name."""
+        """A copy for one reactor, which has it under this name."""
         bound = copy.copy(self)
         bound.name = name
         bound.renew(reactor)
@@ -191,7 +192,7 @@ class State(Generic[T]):
         return known
 
     def renew(self, reactor: Any) -> Any:
-        """Give it its first value."""
+        """Set the attribute to its first value."""
         value = self._initial(reactor) if callable(self._initial) else copy.deepcopy(self._initial)
         vars(reactor)[self.name] = value
         return value
@@ -220,14 +221,14 @@ def innermost() -> Mode | None:
 
 
 def current(given: Mode | None, where: object, why: str = "") -> Mode | None:
-    """The mode that something belongs to: the one given, or the innermost `with`."""
+    """The mode that something belongs to: the given one, or that of the innermost `with`."""
     if given is not None and not isinstance(given, Mode):
         raise ArgumentError(f"{where}: mode is {given!r}, of type {type(given).__name__}; it has to be an rx.Mode{why}")
     return innermost() if given is None else given
 
 
 def of_reactor(kind: type, kwargs: dict[str, Any], where: object) -> Mode | None:
-    """The mode that a reactor lies in which is made with a `mode`, unless that is a parameter of its own."""
+    """The mode of a reactor that is created with `mode=`, unless its class has a parameter `mode` of its own."""
     if _names_mode(kind):
         return current(None, where)
     _let_mode_pass(kind)
@@ -235,7 +236,7 @@ def of_reactor(kind: type, kwargs: dict[str, Any], where: object) -> Mode | None
 
 
 def _names_mode(kind: type) -> bool:
-    """Whether `mode` is a parameter of the `__init__` of a class, or of one to which that passes keywords on."""
+    """Whether `mode` is a parameter of a class's `__init__`, or of one to which that passes keyword arguments on."""
     for base in kind.__mro__:
         init = unwrap(vars(base).get("__init__"))  # type: ignore[arg-type]  # what cannot be called, has no wrapper
         if isinstance(init, FunctionType):
@@ -248,9 +249,10 @@ def _names_mode(kind: type) -> bool:
 
 
 def _let_mode_pass(kind: type) -> None:
-    """Let the `__init__` of a class be called with a `mode=` for which it has no parameter.
+    """Let the `__init__` of a class be called with `mode=`, for which it has no parameter.
 
-    Done when the first such reactor is made. A metaclass would not have to, but would clash with those of other bases.
+    This is done when the first such reactor is created. A metaclass would not need it, but would clash with those of
+    other bases.
     """
     init: Any = kind.__init__  # type: ignore[misc]  # it is the class that is asked
     if init is object.__init__ or hasattr(init, "_lets_mode_pass"):
@@ -266,13 +268,13 @@ def _let_mode_pass(kind: type) -> None:
 
 
 def note_mode(declared: Declared) -> None:
-    """Remember the `with` around a port or a mode; whether it is one of its own reactor is known later."""
+    """Remember the `with` around a port or a mode; only later is it known whether the mode is of its own reactor."""
     if (mode := innermost()) is not None:
         declared._inside = mode
 
 
 def refuse_inside(declared: Declared, mode: Mode) -> None:
-    """A port or a mode that is declared in a mode of its own reactor."""
+    """Refuse a port or a mode that is declared in a mode of its own reactor."""
     raise DeclarationError(
         f"{declared.where()} is declared in the `with` of the mode {mode.where()}, but {declared.word}s belong to the "
         "whole reactor; declare it outside of that"
@@ -280,7 +282,7 @@ def refuse_inside(declared: Declared, mode: Mode) -> None:
 
 
 def bound(mode: Mode, reactor: Owner, what: str) -> Mode:
-    """What a reactor has for a mode that its class declares; or the mode itself, which has to be its own."""
+    """A reactor's own copy of a mode that its class declares; or the mode itself, which must be the reactor's own."""
     found = mode if mode._class is None and mode._owner is not None else vars(reactor).get(mode.name)
     if not isinstance(found, Mode) or found._owner is not reactor:
         raise DeclarationError(
@@ -291,7 +293,7 @@ def bound(mode: Mode, reactor: Owner, what: str) -> Mode:
 
 
 def note_states(engine: Engine, reactors: Iterable[Owner]) -> None:
-    """Tell an engine which attributes are renewed with which mode."""
+    """Tell an engine which attributes are reset with which mode."""
     rows = engine.image.program.reactors
     for reactor in reactors:
         found: list[tuple[State[Any], int | None]] = [(state, state._index) for state in reactor._own_states.values()]

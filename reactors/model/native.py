@@ -1,11 +1,11 @@
 """How can a reaction be a C function?
 
-`native` takes the address of a function `void f(void **data, unsigned char *present, void *state)`: data[k] and
-present[k] belong to the k-th of what the reaction names: what it reads in the order of the declaration, triggers before
-uses; then its effects, ports first, then rx.stop if it has that, then actions. Multiports count channel by channel. To
-set an effect, the function writes to data[k], where there is something to write, and sets present[k] to 1.
-Such a reaction runs inside the core and never touches Python, so its ports need a shape and dtype, and its actions no
-value. What runs when its deadline is missed is a method or another such function.
+`native` takes the address of a function `void f(void **data, unsigned char *present, void *state)`. data[k] and
+present[k] belong to the k-th port or action of the reaction: first those that it reads, in the order of the
+declaration, triggers before uses; then its effects, ports first, then rx.stop if it has that, then actions. Multiports
+count channel by channel. To set an effect, the function writes to data[k], if there is something to write, and sets
+present[k] to 1. Such a reaction runs inside the core and never touches Python, so its ports need a shape and dtype, and
+its actions have no value. After a missed deadline, a method or another such function may run instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIGNATURE = "void (*)(void **data, unsigned char *present, void *state)"
 
 
 class Native:
-    """A C function to be used as the body of a reaction; made by `rx.native`."""
+    """A C function as the body of a reaction; made by `rx.native`."""
 
     def __init__(self, cfunction: object, state: object) -> None:
         self.cfunction = cfunction
@@ -40,7 +40,7 @@ class Native:
 def native(cfunction: object, state: object = None) -> Native:
     """A reaction's body in C: a cffi function pointer or a Numba `cfunc`.
 
-    `state` is handed to every call: a NumPy array, a cffi pointer, an address, or nothing.
+    `state` is passed to every call: a NumPy array, a cffi pointer, an address, or nothing.
 
     >>> import cffi, reactors as rx
     >>> ffi = cffi.FFI()
@@ -86,7 +86,7 @@ def _function_address(cfunction: object) -> int:
 
 
 class _Symbol(ctypes.Structure):
-    """What dladdr(3) says of an address."""
+    """The result of dladdr(3) for an address."""
 
     _fields_ = (
         ("library", ctypes.c_char_p),
@@ -97,7 +97,7 @@ class _Symbol(ctypes.Structure):
 
 
 def _keep_loaded(address: int) -> None:
-    """Have the library stay in which a function lies: a cffi function does not keep the one that it was taken from."""
+    """Keep the library of a function loaded: a cffi function does not keep the library that it was taken from."""
     found = _Symbol()
     if ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(found)) and found.library:
         with contextlib.suppress(OSError):  # it is the program itself

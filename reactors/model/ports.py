@@ -2,8 +2,8 @@
 
 `Input` and `Output` are declarations in a class and, bound to a reactor, the handles that its reactions read and write.
 A port with a width is a multiport: one object with a channel for every element, each a port of its own. `Ports` is the
-same port of every member of a bank. At rest, that is outside of a reaction, a port knows its name and its layout; what
-it can do in a reaction is in `reactors.execution`.
+same port of every member of a bank. Outside of a reaction, a port knows its name and its layout; what it can do in a
+reaction is in `reactors.execution`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @never_assigned("value", "is_present", "array", "tensor", "present")
 class Port(Door, Declared, Connectable[T]):
-    """What `Input` and `Output` have in common; not to be made itself."""
+    """The common part of `Input` and `Output`; not to be instantiated itself."""
 
     offers = ("value", "is_present", "array", "tensor", "set(...)", "loan()")
     _channels: list[Self] | None = None  # of a multiport
@@ -79,7 +79,7 @@ class Port(Door, Declared, Connectable[T]):
         width: int | str | None = None,
         mutable: bool = False,
     ) -> None:
-        """Keep and check what the declaration says; strings are looked up later, in each reactor."""
+        """Store and check the declaration; strings are looked up later, in each reactor."""
         frame = sys._getframe(2)
         call = Call(f"rx.{self.__class__.__name__}", Location.of(frame))
         array = shape is not None or dtype is not None
@@ -136,7 +136,7 @@ class Port(Door, Declared, Connectable[T]):
         return space_layout(space, self)
 
     def _length(self) -> int | None:
-        """How many channels a multiport has; None for any other port."""
+        """The number of channels of a multiport; None for any other port."""
         if self._declared._width is None or self._multiport is not None:
             return None
         if self._channels is not None:
@@ -150,7 +150,7 @@ class Port(Door, Declared, Connectable[T]):
         return width
 
     def _open(self) -> list[Self] | None:
-        """The channels of a multiport, made when they are first asked for."""
+        """The channels of a multiport, created when they are first asked for."""
         if self._channels is None and (width := self._length()) is not None:
             refuse_too_large(width, f"{self.where()} has a width of {width:,}")
             self._channels = [self._channel(i) for i in range(width)]
@@ -170,14 +170,14 @@ class Port(Door, Declared, Connectable[T]):
         self._call(self.name)
 
     def _call(self, name: str) -> None:
-        """Give it its name, and its channels, if some have been asked for, theirs."""
+        """Name the port, and its channels, if they exist already."""
         self.name = name
         for i, channel in enumerate(self._channels or ()):
             channel._class, channel._owner, channel.name = self._class, self._owner, f"{name}[{i}]"
 
     @property
     def _whole(self) -> Self:
-        """The multiport that it is a channel of, or itself."""
+        """The multiport whose channel this is, or the port itself."""
         return self if self._multiport is None else self._multiport
 
     def _several(self, why: str) -> list[Self]:
@@ -226,9 +226,9 @@ class Port(Door, Declared, Connectable[T]):
 
     @property
     def value(self) -> T | Any:
-        """What is on the port at this tag; None when it is absent.
+        """The value on the port at this tag; None if it is absent.
 
-        To type checkers it is a T that may be asked whether it is None. Arrays are read-only views, valid during the
+        For type checkers it is a T that may be compared with None. Arrays are read-only views, valid during the
         reaction; `.value.copy()` keeps one.
         """
         if not self._is_empty:
@@ -237,7 +237,7 @@ class Port(Door, Declared, Connectable[T]):
 
     @property
     def is_present(self) -> bool:
-        """Whether there is anything on the port at this tag; on a multiport, on any of its channels."""
+        """Whether there is a value on the port at this tag; on a multiport, on any of its channels."""
         if not self._is_empty:
             self._at_rest("is_present")
         return False
@@ -256,7 +256,7 @@ class Port(Door, Declared, Connectable[T]):
 
     @property
     def tensor(self) -> torch.Tensor:
-        """The same memory as `array`, as a torch tensor, which must not be written: torch knows no read-only memory."""
+        """The same memory as `array`, as a torch tensor. Do not write to it: torch has no read-only memory."""
         if not self._is_empty:
             self._at_rest("tensor")
         import torch
@@ -272,7 +272,7 @@ class Port(Door, Declared, Connectable[T]):
 
     @property
     def _is_read(self) -> bool:
-        """Whether a reaction of the program reads what is set here: what no reaction reads need not be computed."""
+        """Whether any reaction of the program reads what is set here; if not, it need not be computed."""
         self._at_rest("_is_read")
 
     @overload
@@ -292,7 +292,7 @@ class Port(Door, Declared, Connectable[T]):
     @overload
     def set_all(self, values: Sequence[T] | NDArray[Any]) -> None: ...
     def set_all(self, values: Any) -> None:
-        """Put values on all channels of a multiport, one on each: `set`, by a name that says so."""
+        """Put values on all channels of a multiport, one on each: the same as `set`, with a clearer name."""
         if self._sets_nothing(values):
             return
         if type(self).set_all is Port.set_all:
@@ -300,18 +300,18 @@ class Port(Door, Declared, Connectable[T]):
         self.set_all(values)
 
     def loan(self) -> T:
-        """The memory of an array port to write the next value into; a later `set` of it copies nothing."""
+        """The memory of an array port for the next value; after you write into it, `set` of it copies nothing."""
         if type(self).loan is Port.loan:
             self._at_rest("loan")
         return self.loan()  # likewise
 
     @property
     def _is_empty(self) -> bool:
-        """Whether it is a multiport of no channels."""
+        """Whether it is a multiport with no channels."""
         return self._channels is not None and not self._channels
 
     def _sets_nothing(self, values: Any) -> bool:
-        """Whether it has no channels, as there are no values for them."""
+        """Whether it has no channels, and there are no values for them."""
         return self._is_empty and isinstance(values, Sized) and len(values) == 0
 
     def _at_rest(self, use: str) -> NoReturn:
@@ -319,9 +319,9 @@ class Port(Door, Declared, Connectable[T]):
 
 
 class Input(Port[T]):
-    """Declares an input: what a reactor reads, and what its container writes or connects.
+    """Declare an input: the reactor reads it, and its container writes or connects it.
 
-    Of a `mutable` one, every reaction gets a copy of its own (`copy.deepcopy`), which it may change, or replace by
+    If the input is `mutable`, every reaction gets its own copy (`copy.deepcopy`), which it may change, or replace by
     assigning to `.value`.
 
     >>> import reactors as rx
@@ -388,7 +388,7 @@ class Input(Port[T]):
 
 
 class Output(Port[T]):
-    """Declares an output: what a reactor writes, and what its container reads or connects.
+    """Declare an output: the reactor writes it, and its container reads or connects it.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):

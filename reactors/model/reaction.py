@@ -1,7 +1,7 @@
 """When does which code run, and what may it touch?
 
 A reaction is a method with a declaration of what triggers it, what else it reads and what it may write. `rx.reaction`
-declares one in the class, `Reactor.add_reaction` in `__init__`; both are checked here as far as one reaction can be
+declares one in the class, `Reactor.add_reaction` in `__init__`. Both are checked here, as far as one reaction can be
 checked alone.
 """
 
@@ -62,7 +62,7 @@ class Ends(NamedTuple):
 
     @classmethod
     def of(cls, triggers: object, uses: object, effects: object, where: object) -> Ends:
-        """The single ports, timers and actions in arguments that may nest them; anything else is refused."""
+        """The single ports, timers and actions in arguments that may be nested; refuses anything else."""
         written = list(flattened(effects, "effects", where))
         stops = [effect for effect in written if isinstance(effect, Stop)]
         if len(stops) > 1:
@@ -79,7 +79,7 @@ class Ends(NamedTuple):
 
 
 def _transitions(effects: list[Any], where: object) -> tuple[Transition, ...]:
-    """The modes among some effects; a plain one is entered by reset."""
+    """The modes among some effects; a plain mode is entered by reset."""
     found = [effect if isinstance(effect, Transition) else effect.reset for effect in effects
              if isinstance(effect, Mode | Transition)]  # fmt: skip
     ways: dict[int, Transition] = {}
@@ -91,7 +91,7 @@ def _transitions(effects: list[Any], where: object) -> tuple[Transition, ...]:
 
 
 class Bodies(NamedTuple):
-    """What runs when a reaction does, and what instead of it when its deadline is missed."""
+    """What runs when a reaction does, and what runs instead after a missed deadline."""
 
     body: Callable[[], object] | Native
     late: Callable[[], object] | Native | None
@@ -127,7 +127,7 @@ class Reaction(Declared, Generic[R_co]):
         return MethodType(self.body, instance)
 
     def bodies(self, reactor: Owner) -> Bodies:
-        """What runs on a reactor: methods of it where a class declares them, or what was given by call."""
+        """What runs on a reactor: its methods if a class declares the reaction, or what was given to `add_reaction`."""
         if self._owner is not None:
             return Bodies(self.body, self.late)
         body = self.body if isinstance(self.body, Native) else self.__get__(reactor)
@@ -139,9 +139,10 @@ class Reaction(Declared, Generic[R_co]):
         self.__get__(reactor)()
 
     def deadline(self, limit: Duration) -> Callable[[Late], Late]:
-        """Declares the method to run instead, when the reaction would start more than `limit` after its tag's time.
+        """Declare the method that runs instead if the reaction would start more than `limit` after the time of its tag.
 
-        For a reaction that is a C function, that may be one, too: `late = brake.deadline("5 ms")(rx.native(...))`.
+        For a reaction that is a C function, this may be a C function, too: `late = brake.deadline("5
+        ms")(rx.native(...))`.
 
         >>> import reactors as rx
         >>> class Brake(rx.Reactor):
@@ -179,11 +180,11 @@ class Reaction(Declared, Generic[R_co]):
 def reaction(
     *triggers: Trigger, uses: Uses = (), effects: Effects = (), mode: Mode | None = None, **others: Never
 ) -> Callable[[Callable[[R], None] | Native], Reaction[R]]:
-    """Declares the method below it as a reaction.
+    """Declare the method below as a reaction.
 
-    It runs at every tag at which one of `triggers` is present, at most once; it may read these and `uses`, and write
-    `effects`. The reactions of a class run in the order in which they stand there. One with a `mode` runs only while
-    its reactor is in that mode. `@name.deadline(...)` below it declares what runs instead when it would begin too late.
+    It runs at every tag at which one of `triggers` is present, at most once. It may read these and `uses`, and write
+    `effects`. The reactions of a class run in the order of their declaration. One with a `mode` runs only while its
+    reactor is in that mode. `@name.deadline(...)` below it declares what runs instead if it would start too late.
 
     >>> import reactors as rx
     >>> class Double(rx.Reactor):
@@ -219,7 +220,7 @@ def reaction(
 
 
 def _meant_by(name: str) -> str:
-    """What to write instead of an argument of `rx.reaction` that there is not."""
+    """What to write instead of an unknown argument of `rx.reaction`."""
     if name in ("deadline", "late"):
         return '; below the method, declare what runs instead when it is late: @NAME.deadline("5 ms")'
     if closest(name, ["triggers", "trigger"]):
@@ -228,7 +229,7 @@ def _meant_by(name: str) -> str:
 
 
 def flattened(given: object, what: str, where: object) -> Iterator[Any]:
-    """What an argument names, however nested."""
+    """The items in an argument, however nested."""
     if isinstance(given, _KINDS[what]):
         yield given
     elif isinstance(given, Ports | list | tuple):
@@ -257,7 +258,7 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
 
 
 def checked_method(method: object, subject: str) -> None:
-    """Refuse what cannot be called with `self` alone and be done when it returns; `subject` begins what is said."""
+    """Refuse what cannot be called with only `self`, or is not done when it returns; `subject` begins the message."""
     if (written := _DECORATED.get(type(method))) is not None:
         function = own_code(method.fget if isinstance(method, property) else getattr(method, "__func__", None))
         where = in_source(function) if function else subject
@@ -288,12 +289,12 @@ _DECORATED: dict[type, str] = {staticmethod: "staticmethod", classmethod: "class
 
 
 def not_a_method(decorator: str, name: str) -> str:
-    """What to say of a reaction that is decorated as something other than a method of its reactor."""
+    """The message for a reaction that is decorated as something other than a method of its reactor."""
     return f"a reaction is a plain method of its reactor; write def {name}(self), without @{decorator}"
 
 
 def reaction_within(thing: object) -> tuple[Reaction[Any], str] | None:
-    """The reaction that has been decorated as something else, and by what."""
+    """The reaction that was decorated as something else, and by what."""
     inner = getattr(thing, "fget" if isinstance(thing, property) else "__func__", None)
     decorator = _DECORATED.get(type(thing))
     return (inner, decorator) if decorator and isinstance(inner, Reaction) else None
@@ -315,7 +316,7 @@ def check_synchronous(function: FunctionType, where: str) -> None:
 
 
 def refuse_method_of_port(body: object, subject: str) -> None:
-    """Refuse what a port or action can do as the body of a reaction: in a run, another object takes its place."""
+    """Refuse a method of a port or action as the body of a reaction: in a run, another object takes its place."""
     while isinstance(body, partial):
         body = body.func
     if isinstance(body, MethodType) and isinstance(port := body.__self__, Declared):
@@ -327,7 +328,7 @@ def refuse_method_of_port(body: object, subject: str) -> None:
 
 
 def checked_body(body: Any, where: object, argument: str) -> Any:
-    """Refuse what cannot be called without arguments and be done when it returns."""
+    """Refuse what cannot be called without arguments, or is not done when it returns."""
     if isinstance(body, Native):
         return body
     if not callable(body):

@@ -1,10 +1,10 @@
 """What is a reactor?
 
-State that no other may touch, ports through which values come and go, and reactions that run in an order that is
-fixed before the program starts. A subclass declares ports and reactions in its body and makes parameters and structure
-in its `__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
+It has state that no other reactor may touch, ports through which values come and go, and reactions that run in an order
+that is fixed before the program starts. A subclass declares ports and reactions in its body, and sets up parameters and
+structure in its `__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
 
-What this package keeps about a reactor lies in slots (without `__dict__` among them: a class gets a faster one by
+What this package stores about a reactor is in slots (without `__dict__` among them: a class gets a faster one by
 itself), so that `vars(reactor)` is the user's own, plus the bound ports. There is no `__setattr__`: it would slow down
 every `self.n += 1`. Containment is read from `vars` when the program is elaborated.
 """
@@ -46,7 +46,7 @@ _new_tag = tuple.__new__  # half the time of Tag(...)
 
 
 class Reactor(Owner):
-    """The class to derive reactors from.
+    """The base class of reactors.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -97,14 +97,15 @@ class Reactor(Owner):
     _run_seed: int | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Check the body of every class that is made."""
+        """Check the body of every new class."""
         super().__init_subclass__(**kwargs)
         complete(cls, Location.caller(), _RESERVED)
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Self:
-        """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's.
+        """Create a reactor with its ports, timers and actions, whether or not `__init__` calls that of the base class.
 
-        Arguments are those of `__init__`, and `mode`: one of its container's, unless `__init__` has that parameter.
+        Arguments are those of `__init__`, and `mode`, a mode of the container, unless `__init__` has a parameter of
+        that name.
         """
         self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
         frame = sys._getframe(1)
@@ -155,12 +156,12 @@ class Reactor(Owner):
 
     @property
     def path(self) -> str:
-        """Where it is in the program, as in "main.rollouts[3]"; its class before the program is elaborated."""
+        """Its place in the program, such as "main.rollouts[3]"; its class before the program is elaborated."""
         return self._path or spelled(type(self))
 
     @property
     def bank_index(self) -> int:
-        """Its index in its bank; 0 outside of one."""
+        """Its index in its bank; 0 if it is in none."""
         return self._bank_index
 
     @spelled_out("add_reaction")
@@ -175,10 +176,11 @@ class Reactor(Owner):
         late: Callable[[], object] | Native | None = None,
         mode: Mode | None = None,
     ) -> None:
-        """Declares a reaction by call, in `__init__`: for ports of contained reactors, and for generated programs.
+        """Declare a reaction by a call in `__init__`: for ports of contained reactors, and for generated programs.
 
-        `body`, and `late` if the deadline is missed, are called without arguments. Reactions declared by call follow
-        those of the class whose `__init__` declares them, in the order of the calls; a subclass's come after all.
+        `body`, and `late` after a missed deadline, are called without arguments. Reactions declared by a call come
+        after those in the body of the class whose `__init__` declares them, in the order of the calls; a subclass's
+        come after all of these.
 
         >>> import reactors as rx
         >>> class Source(rx.Reactor):
@@ -210,7 +212,7 @@ class Reactor(Owner):
         self._added_reactions = (*self._added_reactions, declared)
 
     def _class_that_runs(self, frame: FrameType | None) -> type:
-        """The class in whose `__init__`, or the like, this is done; that of the reactor where it is from outside."""
+        """The class whose `__init__`, or similar method, is running; from outside, the class of the reactor."""
         making = {
             function.__code__: kind
             for kind in type(self).__mro__
@@ -227,12 +229,12 @@ class Reactor(Owner):
         return type(self)
 
     def _in_order(self) -> list[Reaction[Any]]:
-        """Its reactions as they run at a tag: those of base classes first, of each class those of its body first."""
+        """Its reactions in the order in which they run at a tag: base classes first, in each its body first."""
         rank = {kind: k for k, kind in enumerate(linear(type(self)))}
         return sorted((*self._reactions, *self._added_reactions), key=lambda reaction: rank[reaction._among])
 
     def _free_name(self, body: object) -> str:
-        """A name for a reaction declared by call: that of its body, numbered if it is taken."""
+        """A name for a reaction declared by a call: that of its body, with a number if it is taken."""
         body = body.cfunction if isinstance(body, Native) else body
         name: str = getattr(body, "__name__", "<lambda>")
         taken = {reaction.name for reaction in (*self._reactions, *self._added_reactions)}
@@ -244,7 +246,7 @@ class Reactor(Owner):
 
     @property
     def tag(self) -> Tag:
-        """The tag that is being executed: time in ns since the start, and microstep."""
+        """The current tag: time in ns since the start, and microstep."""
         context = self._engine or self._running("tag")
         return _new_tag(Tag, context.now.tolist())
 
@@ -256,7 +258,7 @@ class Reactor(Owner):
 
     @property
     def lag(self) -> int:
-        """How far physical time is ahead of the time of the tag, in ns."""
+        """How far physical time is ahead of the tag's time, in ns."""
         context = self._running("lag")
         lag: int = context.physical_time() - context.now[0]
         return lag
@@ -265,44 +267,44 @@ class Reactor(Owner):
     def start_time(self) -> int:
         """When tag (0, 0) began, in ns since 1970; with `rx.VirtualClock`, 0.
 
-        As `physical_time`, it is another one in every run.
+        Like `physical_time`, it is different in every run.
         """
         start: int = self._running("start_time").start_time()
         return start
 
     def check_deadline(self, *, handle: bool = False) -> bool:
-        """Whether the reaction that runs now has missed its deadline meanwhile; False if it has none.
+        """Whether the running reaction has missed its deadline by now; False if it has none.
 
-        With `handle`, what is declared to run instead of it runs at once if it has, but only once in each execution:
-        not again at a second call, nor where it makes the call itself.
+        With `handle`, what is declared to run instead runs at once if so, but only once in each execution: neither at a
+        second call, nor if it makes the call itself.
         """
         missed: bool = self._running("check_deadline()").missed_deadline(handle=handle)
         return missed
 
     def trace(self, name: str, value: float | None = None) -> None:
-        """Notes an event, or the `value` that something has now, in the timeline of `rx.run(..., trace=...)`.
+        """Record an event, or the current `value` of something, in the timeline of `rx.run(..., trace=...)`.
 
-        Without one, nothing happens. Of each worker the last 65,536 are kept. A value that is not finite is written as
-        a string: "NaN", "Infinity", "-Infinity". Raises `ArgumentError` for a name that is empty or has more than 56
-        bytes, and for what is no number.
+        Without a trace, nothing happens. The last 65,536 records of each worker are kept. A value that is not finite is
+        written as a string: "NaN", "Infinity", "-Infinity". Raises `ArgumentError` for a name that is empty or longer
+        than 56 bytes, and for a value that is no number.
         """
         self._running("trace()").trace(self, name, value)
 
     def update_deadline(self, deadline: Duration) -> None:
-        """Gives the reaction that runs now another deadline, for `check_deadline` and from its next execution on.
+        """Give the running reaction another deadline, for `check_deadline` and from its next execution on.
 
-        Only a reaction that was declared with a deadline can have another one. The order in which reactions run stays.
+        This is only possible for a reaction that was declared with a deadline. The order of reactions stays the same.
         """
         context = self._running("update_deadline()")
         context.update_deadline(self, duration(deadline, "deadline of update_deadline", self.path))
 
     def request_stop(self) -> None:
-        """Ends the program at the next microstep, or as much later as `effects=rx.stop.after(...)` says."""
+        """End the program at the next microstep, or later, as `effects=rx.stop.after(...)` says."""
         self._running("request_stop()").request_stop(self)
 
     @property
     def seed(self) -> int:
-        """A number that depends on the seed of the run and the path of the reactor, and on nothing else."""
+        """A number that depends only on the seed of the run and the path of the reactor."""
         if self._run_seed is None:
             self._running("seed")
         from hashlib import blake2b
@@ -336,7 +338,7 @@ class Reactor(Owner):
         return [name for name in super().__dir__() if not name.startswith("_") or name not in _RESERVED]
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - what has it is named in the message
-        """What to add to the message that it has no attribute of this name."""
+        """What to add to the message when there is no attribute of this name."""
         near = did_you_mean(name, [known for known in dir(self) if not known.startswith("_")])
         if near:
             return near
@@ -358,7 +360,7 @@ _RESERVED = frozenset(name for name in vars(Reactor) if not name.startswith("__"
 
 
 def maker_in(frame: FrameType | None) -> Reactor | None:
-    """The reactor whose method `frame` executes, or what stands within it as one expression."""
+    """The reactor whose method `frame` executes, also from within an expression such as a comprehension."""
     while frame is not None and frame.f_code.co_name in _WITHIN:
         frame = frame.f_back
     if frame is None or not frame.f_code.co_argcount:
@@ -368,7 +370,7 @@ def maker_in(frame: FrameType | None) -> Reactor | None:
 
 
 class Bare(Reactor):
-    """What `rx.Reactor()` makes: a container without a class of its own, to which attributes can be assigned."""
+    """What `rx.Reactor()` creates: a container without its own class, to which attributes can be assigned."""
 
     def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

@@ -1,7 +1,7 @@
-"""What starts a program, what ends it, and how does a reaction ask for the end?
+"""How does a program start, how does it end, and how does a reaction ask for the end?
 
-`startup` and `shutdown` are triggers that every reactor has; `stop` is an effect: a reaction that declares it may call
-`self.request_stop()`. `stop.after(d)` ends the program that much later and so leaves all workers that much slack.
+`startup` and `shutdown` are triggers that every reactor has. `stop` is an effect: a reaction that declares it may call
+`self.request_stop()`. `stop.after(d)` ends the program later by d, which gives all workers that much slack.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class BuiltinTrigger:
         return self.name  # there is one of each, in every process
 
     def __call__(self) -> None:
-        """Refused, for it is easily written."""
+        """Refused, because it is easily written by mistake."""
         raise ArgumentError(f"rx.{self.name} is a trigger, no function: write @rx.reaction(rx.{self.name})")
 
 
@@ -46,7 +46,7 @@ reset = BuiltinTrigger("reset")
 
 
 class Startup(Declared):
-    """The startup of one reactor, as the graph lists it."""
+    """The startup of one reactor in the graph."""
 
     word = "startup"
     _element: int = -1
@@ -58,13 +58,13 @@ class Startup(Declared):
 
 
 class Shutdown(Startup):
-    """The shutdown of one reactor, as the graph lists it."""
+    """The shutdown of one reactor in the graph."""
 
     word = "shutdown"
 
 
 class Reset(Startup):
-    """The reset of what lies in a mode, as the graph lists it."""
+    """The reset of what belongs to a mode in the graph."""
 
     word = "reset"
 

@@ -1,4 +1,4 @@
-"""What came out of a run?"""
+"""What is the result of a run?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST = 12  # reactions that are shown
 
 @runtime_checkable
 class Noted(Protocol):
-    """A reactor with a line of its own for `Result.summary()`, which it says after the end, in the caller's process."""
+    """A reactor with its own line in `Result.summary()`, made after the end, in the caller's process."""
 
     def __note__(self) -> str:
         """The line, without the path of the reactor."""
@@ -43,10 +43,10 @@ class Noted(Protocol):
 class Result:
     """The outcome of `rx.run`.
 
-    `digest` is equal for equal behaviour: a hash chain per reactor over every (tag, reaction, ports present) executed,
-    combined in path order. It depends on neither workers nor backend, nor does `value_digest`, of a run with
-    digest="values" or a journal, which is of what was written and scheduled, too. `tags` counts the tags that were
-    executed; with several workers, by the one that went through most of them.
+    `digest` is equal for equal behaviour: a hash chain for each reactor over every (tag, reaction, ports present)
+    executed, combined in the order of paths. `value_digest` also includes what was written and scheduled; it exists
+    with digest="values" or a journal. Neither depends on workers or backend. `tags` is the number of executed tags;
+    with several workers, the largest number of any worker.
 
     >>> import reactors as rx
     >>> class Clock(rx.Reactor):
@@ -77,9 +77,9 @@ class Result:
     def summary(self, most: int = _MOST, *, width: int | None = None) -> str:
         """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`.
 
-        Reactions of members of a bank, or of a list, share one row, which names the slowest member. `share` is of the
-        time of the workers that it ran on. With a trace it says what limits the program, and what would help. A table
-        is as wide as the terminal, or `width` characters, at the most.
+        Reactions of a bank's or list's members share one row, which names the slowest member. `share` is the share of
+        the time of the workers on which it ran. With a trace, it says what limits the program, and what would help. A
+        table is at most as wide as the terminal, or `width` characters.
         """
         from reactors.reports import summary
 
@@ -93,10 +93,10 @@ class Result:
         facts: Mapping[str, Mapping[str, object]] | None = None,
         graph: str = "",
     ) -> Path:
-        """Write one page that any browser shows without a network; with a trace it has what limits the program, too.
+        """Write one page that any browser shows without a network; with a trace, also what limits the program.
 
-        `curves` are points by name, `facts` tables of names and values by title, and `graph` is a picture as SVG, where
-        no trace has one. Raises `OSError`.
+        `curves` are points by name, `facts` are tables of names and values by title, and `graph` is a picture as SVG,
+        used if no trace has one. Raises `OSError`.
         """
         from reactors.reports import summary
         from reactors.tracing.trace import Trace
@@ -130,13 +130,13 @@ def final_tag(image: Image, memory: Memory) -> Tag:
 
 
 def _waits(waited_ns: list[int]) -> dict[str, float]:
-    """What a worker waited for since the start, and how long."""
+    """What a worker has waited for since the start, and how long."""
     found = zip(WAITS.items(), waited_ns, strict=True)
     return {name: ns / 1e9 for (kind, name), ns in found if ns and kind != lib.RX_WAITED_START}
 
 
 def chained(image: Image, memory: Memory, table: str) -> str:
-    """One digest of what each reactor has in a table of the image, in the order of their paths."""
+    """One digest over each reactor's hash in a table of the image, in the order of their paths."""
     chains: dict[int, int] = {}
     for part in image.parts:
         found = tables.view(memory, part.offsets[table], len(part.reactors), np.dtype(np.uint64))
@@ -149,12 +149,12 @@ def chained(image: Image, memory: Memory, table: str) -> str:
 
 
 def value_digest(image: Image, memory: Memory) -> str | None:
-    """Of all that was executed and written; None if that was not asked for."""
+    """The digest of everything executed and written; None if it was not asked for."""
     return chained(image, memory, "values") if image.options.values else None
 
 
 def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str, trace: str | None = None) -> Result:
-    """Read the outcome from the arena of a run that is over."""
+    """Read the outcome of a finished run from the arena."""
     program = image.program
     bells = engines.bells(memory, image)
     wall_time = float(bells["finished"].max()) / 1e9

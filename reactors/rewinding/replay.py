@@ -1,4 +1,4 @@
-"""A run that one goes through, forward and back."""
+"""A run that you can step through, forward and back."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _LAST = (1 << 63) - 1
 
 
 class Replay:
-    """Executes a program again, reaction by reaction, and goes back as well.
+    """Runs a program again, reaction by reaction, and can also go back.
 
-    `program` is a reactor or a graph, with what `rx.run` was given (`seed`, `timeout`, the log of what came from
-    outside as `replay`, or a `clock`), or the folder of a training. It is executed on one worker, in a process of its
-    own; what reactions print is not shown if it is `quiet`. Going back takes a snapshot from before, a copy of that
-    process, and executes again from there.
+    `program` is a reactor or a graph, with the arguments that `rx.run` had (`seed`, `timeout`, the log of external
+    events as `replay`, or a `clock`), or the folder of a training. It runs on one worker, in a process of its own; with
+    `quiet`, what reactions print is not shown. To go back, it takes an earlier snapshot, which is a copy of that
+    process, and runs again from there.
 
-    `main` is the program, with the state that it has where the run stands: before its first reaction at first. Its
-    objects are the caller's own, brought up to date when they are asked for.
+    `main` is the program with its state at the current position, which at first is before the first reaction. It
+    consists of the caller's own objects, updated on access.
 
-    Raises `ReplayError` for what no second run does like the first: events from outside without a log, the mode "free".
+    Raises `ReplayError` for what no second run can repeat: external events without a log, the mode "free".
 
     >>> import reactors as rx
     >>> class Walk(rx.Reactor):
@@ -101,7 +101,7 @@ class Replay:
 
     @property
     def main(self) -> Any:
-        """The program as it is here. What cannot be sent between processes says so when it is used: use `ask`."""
+        """The program at this position. What cannot be sent between processes says so when used: use `ask` for it."""
         if not self._fresh:
             self._timeline.take_home()
             self._fresh = True
@@ -114,17 +114,17 @@ class Replay:
 
     @property
     def tag(self) -> Tag | None:
-        """The tag of the last reaction that was executed; None: none was."""
+        """The tag of the last executed reaction; None if there is none."""
         return tag_of(self._standing.tag)
 
     @property
     def position(self) -> int:
-        """How many reactions have been executed since the start, or the checkpoint that the run goes on from."""
+        """The number of reactions executed since the start, or since the checkpoint from which the run was resumed."""
         return self._standing.position
 
     @property
     def next(self) -> str | None:
-        """The path of the reaction that comes next; None: there is none, the program is over."""
+        """The path of the next reaction; None if there is none, because the program is over."""
         number = self._standing.next
         return None if number < 0 else self.graph.names[number]
 
@@ -140,12 +140,12 @@ class Replay:
 
     @property
     def stopped_by(self) -> str:
-        """Why it stopped: a breakpoint, a condition, the end; "" if it is where it was to go."""
+        """Why it stopped: a breakpoint, a condition, the end; "" if it reached its destination."""
         return self._standing.why
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What the next reaction will find at its triggers and uses: values by path."""
+        """What the next reaction will read from its triggers and uses: values by path."""
         if self.over:
             return {}
         found = self._timeline.ask("inputs")
@@ -153,18 +153,18 @@ class Replay:
 
     @property
     def written(self) -> dict[str, Any]:
-        """What the reaction wrote that the last `step()` executed, or `back()` came to: values by path."""
+        """What the reaction wrote that was executed by the last `step()`, or reached by `back()`: values by path."""
         found = self._standing.written or {}
         return {self.graph.program.elements[e].path: received(value) for e, value in found.items()}
 
     @property
     def digest(self) -> str:
-        """The digest of what has been executed so far: at the end that of `rx.run`, if it began at the start."""
+        """The digest of everything executed so far: at the end that of `rx.run`, if the replay began at the start."""
         return str(self._timeline.ask("digest"))
 
     @property
     def hashes(self) -> dict[str, int]:
-        """A hash of the state of each reactor, by path: of the content of its attributes."""
+        """A hash of each reactor's state, by path: of the content of its attributes."""
         found: dict[str, int] = self._timeline.ask("hashes")
         return found
 
@@ -181,10 +181,10 @@ class Replay:
         return "the engine" if reaction < 0 else self.graph.names[reaction]
 
     def ask(self, question: Question) -> Any:
-        """What a function of main returns, or an expression is worth, in the process of the run: `m` is main there.
+        """The result of a function of main, or of an expression in which main is `m`, in the process of the run.
 
-        It is for what cannot be sent here: an environment, a generator, a compiled function. What is changed there
-        stays changed from here on.
+        It is for what cannot be sent here: an environment, a generator, a compiled function. Changes made there persist
+        from here on.
         """
         data = question if isinstance(question, str) else dumps(question)
         return received(self._timeline.ask("ask", data))
@@ -196,9 +196,9 @@ class Replay:
     @overload
     def to(self, when: str, n: int, /) -> Self: ...
     def to(self, when: Any, n: int | None = None, /) -> Self:
-        """Go to where all of a tag, or of a time, is over; with `n`, to before the n-th execution of a reaction.
+        """Go to the end of a tag, or of a time; with `n`, to before the n-th execution of a reaction.
 
-        Back or forward. A time is a duration since the start, as in "37 min"; executions are counted from 1.
+        It goes back or forward. A time is a duration since the start, such as "37 min"; executions are counted from 1.
         """
         if n is not None:
             place = place_in(self._origin_timeline().graph, when, n, what="to of rx.Replay")
@@ -210,22 +210,22 @@ class Replay:
         return self._went(self._timeline_of(at), Goal(tag=tag), lambda where: where.tag is None or where.tag <= tag)
 
     def end(self) -> Self:
-        """Go to the end of the program, past all breakpoints; or to the reaction that raises."""
+        """Go to the end of the program, past all breakpoints; or to the reaction that raises an exception."""
         return self._went(self._timeline, Goal(), lambda _: True)
 
     def go(self) -> Self:
-        """Go on to the next breakpoint, or to the end."""
+        """Continue to the next breakpoint, or to the end."""
         return self._went(self._timeline, Goal(breaks=True), lambda _: True)
 
     def step(self, what: str = "reaction") -> Self:
-        """Execute one reaction more, or, with "tag", all of the next tag."""
+        """Execute one more reaction, or with "tag" all of the next tag."""
         where = self._standing
         if self._one(what) == "reaction":
             return self._went(self._timeline, Goal(position=where.position + 1), lambda _: True)
         return self._went(self._timeline, Goal(tags=where.tags + (where.tag != where.next_tag)), lambda _: True)
 
     def back(self, what: str = "reaction") -> Self:
-        """Go back by one reaction, or, with "tag", to before all of the last tag."""
+        """Go back by one reaction, or with "tag" to before all reactions of the last tag."""
         where, timeline = self._standing, self._timeline
         if where.position == 0 and self._at > 0:  # before a checkpoint
             first = self._origins[self._at].first
@@ -261,10 +261,10 @@ class Replay:
     def stop_at(
         self, *where: str | Port[Any] | Callable[[Any], bool], when: Callable[[Any], bool] | None = None
     ) -> Self:
-        """Have `go` stop before a reaction, or after one that wrote to a port, or after which a condition holds.
+        """Let `go` stop before a reaction, after a write to a port, or when a condition holds after a reaction.
 
-        A reaction is given by its path, a port by its path or as it is, and `when` is a condition of its value. A
-        condition is a function of main, or an expression in which main is `m`.
+        Give a reaction by its path, a port by its path or as itself; `when` is a condition on its value. A condition is
+        a function of main, or an expression in which main is `m`.
         """
         breaks = self._timeline.breaks
         for each in where:
@@ -274,7 +274,7 @@ class Replay:
         return self
 
     def forget_stops(self) -> Self:
-        """Have `go` stop at the end alone."""
+        """Let `go` stop only at the end."""
         for timeline in self._timelines.values():
             timeline.breaks = Breaks()
         return self
@@ -282,11 +282,11 @@ class Replay:
     # ---- why, what if, and since when ----
 
     def why(self, place: Port[Any] | str, *, most: int = 1000) -> Slice:
-        """What made the value that a port or an attribute has here: a slice of the run, back to where it begins.
+        """What made the current value of a port or an attribute: a slice of the run, back to its origins.
 
-        All is executed again from the start, or from the checkpoint that the run goes on from, and what each reaction
-        reads and changes is noted meanwhile. The last `most` executions are kept one by one, the others counted. Raises
-        `ArgumentError` if there is no such place.
+        Everything is executed again from the start, or from the checkpoint from which the run was resumed, and
+        meanwhile everything that reactions read and change is recorded. The last `most` executions are kept one by one,
+        the others are counted. Raises `ArgumentError` if there is no such place.
 
         >>> import reactors as rx
         >>> class Counter(rx.Reactor):
@@ -325,11 +325,11 @@ class Replay:
         drop: Port[Any] | str | Sequence[Port[Any] | str] = (),
         until: Tag | Duration | None = None,
     ) -> Counterfactual:
-        """What would have been, had something been otherwise from here on; the replay itself stays where it is.
+        """What would have happened with a change at this position; the replay itself stays where it is.
 
-        `edit` are new values by place, as in {"main.learner.lr": 1e-4}: the place has to be there. `drop` are ports
-        whose next message gets lost. Both runs, as it was and with the change, go on to the end, or to `until`. The
-        same again has the same digests. Raises what is wrong with a place, and `ArgumentError`.
+        `edit` has new values by place, such as {"main.learner.lr": 1e-4}; the place must exist. `drop` are ports whose
+        next message is lost. Both runs, without and with the change, continue to the end, or to `until`. The same call
+        again gives the same digests. Raises an error for an invalid place, and `ArgumentError`.
 
         >>> import reactors as rx
         >>> class Counter(rx.Reactor):
@@ -361,7 +361,7 @@ class Replay:
         )
 
     def _source(self, port: Port[Any] | str) -> tuple[int, str]:
-        """The port from which a message comes, by its number and path."""
+        """The port from which a message comes: its number and path."""
         path = port if isinstance(port, str) else port.path
         element, elements = port_at(self.graph, path), self.graph.program.elements
         row = elements[element]
@@ -378,12 +378,12 @@ class Replay:
         return row.source, written
 
     def bisect(self, check: Question) -> Bisected | None:
-        """The first reaction after which `check` fails, a function of main or an expression; None if it never does.
+        """The first reaction after which `check` fails, a function of main or an expression; None if it never fails.
 
-        By halves: it is taken to hold up to some tag, and to fail from there on. After log2(n) + 2 executions of parts
-        of the program at the most, of n tags, the replay stands right after that reaction: `back()` is before it.
-        Where the check raises, it counts as one that holds, for what it asks for may be made later; at the end that
-        comes out.
+        It searches by halves, on the assumption that the check holds up to some tag, and fails from there on. For n
+        tags it takes at most log2(n) + 2 executions of parts of the program. Then the replay stands right after that
+        reaction; `back()` goes to before it. If the check raises an exception, it counts as holding, because what it
+        asks for may not exist yet; at the end of the program, the exception is raised.
 
         >>> import reactors as rx
         >>> class Doubling(rx.Reactor):
@@ -418,7 +418,7 @@ class Replay:
         return self._timelines[at]
 
     def close(self) -> None:
-        """End all processes of it. `main` stays as it was brought home last."""
+        """End all processes of the replay. `main` keeps its last state."""
         for timeline in self._timelines.values():
             timeline.close()
 

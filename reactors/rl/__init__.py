@@ -1,36 +1,36 @@
-"""Reactors for reinforcement learning: environments, replay, and what is made of them.
+"""Reactors for reinforcement learning: environments, replay, algorithms, training and serving.
 
-`import reactors` does not import this package, and this package imports nothing until a name is asked for: Gymnasium
-then, torch where tensors are meant, and Stable-Baselines3 for `rl.sb3`.
+`import reactors` does not import this package, and this package imports nothing until you use a name: then Gymnasium,
+torch where tensors are needed, and Stable-Baselines3 for `rl.sb3`.
 
-A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the law is in pyproject.toml):
+A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the rule is in pyproject.toml):
 
-- episode, errors, synonyms, bounded, rounds  what all others speak of
-- public        what a wrong call of something public says
-- options       what may be said of a training, every option once
-- opponents     against whom many agents learn: `rl.Past`
+- episode, errors, synonyms, bounded, rounds  common terms
+- public        messages for wrong calls of public names
+- options       the options of a training, every option once
+- opponents     opponents for many agents: `rl.Past`
 - encoding      values as files that others can read
 - replay        rows of experience: `rl.Replay`, `rl.ReplayBuffer`
-- envs          environments: `rl.Env` and its kin
-- networks      networks, and how their weights travel
-- checkpoints   how a program that runs comes to one state on disk
-- contract      what an algorithm is to the dataflow, and the checks of it
+- envs          environments: `rl.Env` and similar reactors
+- networks      networks, and how their weights are sent
+- checkpoints   how a running program writes one consistent state to disk
+- contract      what the dataflow needs of an algorithm, and the checks of it
 - estimates     returns and advantages from a batch
-- algorithms    one file each; they know no dataflow, workers or files
+- algorithms    one file each; they do not know the dataflow, workers or files
 - serving       a policy that answers requests: `rl.Server`
 - learning      learners as reactors
-- monitoring    what looks at training and changes nothing of it
+- monitoring    observes training without changing it
 - dataflow      rounds of training as reactors
 - runs          a run from one call, and its folder: `rl.train`, `rl.load`, `rl.serve`
-- tuning        how the machine is best used: `rl.tune`
-- vector        environments in a row, for loops: `rl.VectorEnv`, `rl.MultiAgentVectorEnv`
+- tuning        the best use of the machine: `rl.tune`
+- vector        vector environments, for loops: `rl.VectorEnv`, `rl.MultiAgentVectorEnv`
 - trajectories  what was played, as a Minari dataset
-- learned_by_hand  some rounds of an algorithm, looked at step by step
-- record, sb3, algorithm_checker  what stands on all of it
+- learned_by_hand  some rounds of an algorithm, examined step by step
+- record, sb3, algorithm_checker  built on all of these
 
-What a room knows nothing of is said in its own docstring. Reactors themselves, ports, time and workers do not live
-here: this package takes of `reactors` only what its users can (tests/test_house.py), and what it lacks there goes into
-`reactors.lowlevel`.
+The docstring of a room says what it does not know. Reactors themselves, ports, time and workers are not defined here:
+this package uses only those parts of `reactors` that its users can use (tests/test_house.py), and what it lacks there
+is in `reactors.lowlevel`.
 """
 
 from importlib import import_module
@@ -194,7 +194,7 @@ _ROOMS = {
 _PLACE = {name: room for room, its in _ROOMS.items() for name in its}
 
 
-if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
+if not TYPE_CHECKING:  # type checkers would take `__getattr__` to mean that every name exists
 
     def __dir__() -> list[str]:
         return sorted([*__all__, "sb3"])

@@ -1,7 +1,7 @@
-"""Does an algorithm of one's own keep the contract, so that what it learns is the same wherever it is trained?
+"""Does a user's algorithm keep the contract, so that it learns the same wherever it is trained?
 
-It learns a few rounds by hand, where each step can be looked at, and is then trained in several ways that have to come
-to the same.
+It learns a few rounds by hand, where each step can be examined. Then it is trained in several ways that must have the
+same result.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedAlgorithm:
-    """What was checked: `rules` that are kept, and `notes` of what could not be looked at, or may be an oversight.
+    """What was checked: `rules` that are kept, and `notes` on what could not be checked, or may be a mistake.
 
-    `digest` is that of the runs, which all have the same.
+    `digest` is that of the runs, which is the same for all.
     """
 
     name: str
@@ -56,21 +56,20 @@ def check_algorithm(
     seed: int = 0,
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> CheckedAlgorithm:
-    """Raise `AssertionError` with the rule that an algorithm breaks in `env`, an id, a spec or a function; or say so.
+    """Raise `AssertionError` with the rule that an algorithm breaks in `env`, an id, a spec or a function; or report.
 
-    `rounds` are those of each run, 4 or more: as many environment steps as the algorithm has in so many rounds, four
+    `rounds` is the length of each run, 4 or more: the algorithm makes the environment steps of that many rounds four
     times. The rules:
 
-    - `policy` and `learning` return what they should, `weights` as many numbers as `size` of the policy says; `act`
-      returns actions of the space, and what `remembered` declares. `rl.train` looks at all that, too.
-    - `learn` is a generator that yields its `flats`, whose gradients come from a loss, and returns figures that are
-      numbers.
-    - Neither `act` nor `learn` draws from a generator that others share: torch's, NumPy's or Python's.
-    - `state_dict` of both holds what a checkpoint can.
-    - The same seed gives the same digest: in two runs, on two workers in processes of their own, to which all of it
-      travels, and in a run that goes on from a checkpoint in its middle.
+    - `policy` and `learning` return what they should. `weights` has as many numbers as the policy's `size`. `act`
+      returns actions of the space, and what `remembered` declares. `rl.train` checks all of this, too.
+    - `learn` is a generator that yields its `flats`, with gradients from a loss, and returns figures that are numbers.
+    - Neither `act` nor `learn` draws from a shared generator: torch's, NumPy's or Python's.
+    - `state_dict` of both returns what a checkpoint can hold.
+    - The same seed gives the same digest: in two runs, in a run with two workers in processes of their own, to which
+      everything is sent, and in a run that is resumed from a checkpoint in its middle.
 
-    Of an algorithm for many agents, in one of PettingZoo's environments, all that is of each group.
+    For an algorithm for many agents, in one of PettingZoo's environments, all of this holds for each group.
 
     >>> from reactors import rl
     >>> check_algorithm(rl.A2C(num_envs=2, horizon=4, hidden=(8,)), "CartPole-v1")
@@ -130,7 +129,7 @@ _STATE = "let state_dict() of the learning and of the policy have all that the n
 
 @contextmanager
 def _ruled() -> Iterator[None]:
-    """What the contract says is a rule; what the user's own code raises comes out as it is."""
+    """Turn errors about the contract into broken rules; exceptions of the user's own code pass unchanged."""
     try:
         yield
     except ReactorError as error:
@@ -141,7 +140,7 @@ def _ruled() -> Iterator[None]:
 
 
 def _compare(algorithm: Algorithm, one: Trained, other: Trained, which: str, remedy: str) -> None:
-    """Refuse two runs that are not the same, and say where they part."""
+    """Refuse two runs that differ, and say where they diverge."""
     if one.digest == other.digest:
         return
     for n, (here, there) in enumerate(zip(one.journal, other.journal, strict=False), 1):

@@ -1,4 +1,4 @@
-"""What is known of an episode when it is over?"""
+"""What is known about an episode when it is over?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Episode(NamedTuple):
-    """One episode of one environment, as it leaves the port `episode` at the tag at which it ended.
+    """One episode of one environment, as sent by the port `episode` at the tag at which it ended.
 
     >>> Episode(env=0, number=3, total=12.0, length=12, seed=7, failed=False).length
     12
@@ -16,6 +16,6 @@ class Episode(NamedTuple):
     number: int  # which episode of this environment, from 0
     total: float  # its return: the sum of its rewards, undiscounted
     length: int  # in steps
-    seed: int | None  # what the environment was last seeded with
-    failed: bool = False  # the environment broke and was made again
+    seed: int | None  # the last seed of the environment
+    failed: bool = False  # the environment raised an error and was made again
     returns: tuple[float, ...] = ()  # of the possible agents, in order, whose sum is `total`; () with a single agent

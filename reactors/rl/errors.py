@@ -1,4 +1,4 @@
-"""What can go wrong with an environment that only its run shows?"""
+"""Errors that show only while an environment or a training runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from reactors.errors import ReactorError
 
 
 class SimulationError(ReactorError):
-    """An environment that raised, or gave a wrong answer: which one of its reactor, with which seed.
+    """An environment raised an error, or returned an invalid result: which environment of its reactor, with which seed.
 
-    What it raised itself is the `__cause__`, also where it comes from another process, unless it cannot be pickled.
+    The environment's own exception is the `__cause__`, even from another process, unless it cannot be pickled.
 
     Attributes:
-        index: which environment of the reactor, from 0; -1 where all are meant.
-        seed: what it was seeded with; None if it never was.
+        index: which environment of the reactor, from 0; -1 if all are meant.
+        seed: its seed; None if it never had one.
     """
 
     def __init__(self, message: str, index: int = -1, seed: int | None = None) -> None:
@@ -46,16 +46,16 @@ def _made_again(
 
 
 class NotFiniteError(ReactorError, ArithmeticError):
-    """A number in training that is none: an observation, reward, loss or weight, and the step at which it came."""
+    """An observation, reward, loss or weight that is not finite; the message says at which step."""
 
 
 class CheckpointError(ReactorError):
-    """A checkpoint that cannot be written, or that is damaged or not of this training: what is wrong with it."""
+    """A checkpoint that cannot be written, is damaged, or belongs to another training."""
 
 
 class RunFolderError(ReactorError):
-    """A folder that is none of a run, or of another one."""
+    """A folder that is not of a run, or is of another run."""
 
 
 class NotServingError(ReactorError):
-    """A request to a server whose program does not run, or ended before it could be answered."""
+    """A request to a server whose program is not running, or ended before it could answer."""

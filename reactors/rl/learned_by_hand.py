@@ -1,4 +1,4 @@
-"""What of the contract shows where an algorithm learns some rounds by hand, step by step?"""
+"""Which parts of the contract show when an algorithm learns some rounds by hand, step by step?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROUNDS = 3
 
 
 def by_hand(algorithm: Algorithm, make: Any, spaces: tuple[Any, Any], seed: int) -> list[str]:
-    """Some rounds, looked at step by step; what is to be noted."""
+    """Examine some rounds step by step; returns notes."""
     if not isinstance(algorithm, MultiAgent):
         learning, before = _made(algorithm, spaces, seed)
         with _undrawn(*_acting(algorithm)):
@@ -71,7 +71,7 @@ def _acting(algorithm: Algorithm) -> tuple[str, str]:
 
 
 def _made(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int) -> tuple[Learning, NDArray[np.float32]]:
-    """What learns, and its first weights, with which a policy acts once."""
+    """A `Learning` and its initial weights, with which a policy acts once."""
     with _undrawn(f"{type(algorithm).__name__}.learning()", "make a generator from the seed that it is given"):
         learning = algorithm.learning(*spaces, seed)
     before = check_learning(algorithm, learning)
@@ -83,7 +83,7 @@ def _made(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int) -> tuple[Lea
 def _looked_at(
     algorithm: Algorithm, learning: Learning, before: NDArray[np.float32], rows: Any, spaces: tuple[Any, Any], seed: int
 ) -> list[str]:
-    """What is learned of a round that was played; what is to be noted."""
+    """Examine learning from a recorded round; returns notes."""
     name = algorithm.name
     kind = type(learning).__name__
     if np.shares_memory(learning.weights(), before):
@@ -113,7 +113,7 @@ def _looked_at(
 
 
 def _batches(algorithm: Algorithm, rows: Any, spaces: tuple[Any, Any], seed: int) -> list[Mapping[str, torch.Tensor]]:
-    """What a learner would get of a round."""
+    """The batches that a learner would get from a round."""
     upload = Upload("cpu")
     if not isinstance(algorithm, OffPolicy):
         return [upload({name: np.array(rows[name]) for name in rows.dtype.names})]
@@ -129,7 +129,7 @@ def _batches(algorithm: Algorithm, rows: Any, spaces: tuple[Any, Any], seed: int
 
 
 def _filled(algorithm: OffPolicy, rows: Any, spaces: tuple[Any, Any]) -> ReplayBuffer:
-    """Replay that has a round, as often as it takes to keep something; nothing of a group that did not act twice."""
+    """A replay buffer with a round, repeated until it has enough rows; empty for a group that did not act twice."""
     own, cut = None, None
     if isinstance(algorithm, MultiAgent):
         buffer, own = team_memory(algorithm, rows.dtype)
@@ -154,7 +154,7 @@ def _filled(algorithm: OffPolicy, rows: Any, spaces: tuple[Any, Any]) -> ReplayB
 
 
 def _learned(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch.Tensor]) -> bool:
-    """One call of `learn`; whether there were gradients."""
+    """One call of `learn`; returns whether there were gradients."""
     where = f"{type(learning).__name__}.learn() of {algorithm.name}"
     running, moved = descent(algorithm, learning, batch), False
     with Seeded(0) as seeded, _undrawn(where, "let it have a generator of its own, made from its seed"):
@@ -180,7 +180,7 @@ def _learned(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch
 
 @contextmanager
 def _undrawn(where: str, remedy: str) -> Iterator[None]:
-    """Nothing inside draws from the generators of NumPy and Python that all share."""
+    """Check that nothing inside draws from the shared generators of NumPy and Python."""
     before = repr(np.random.get_state()), random.getstate()  # noqa: NPY002 - it is the shared one that is meant
     yield
     after = repr(np.random.get_state()), random.getstate()  # noqa: NPY002

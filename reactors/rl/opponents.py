@@ -1,6 +1,6 @@
-"""Against whom do agents learn? What may be said of opponents, and what Elo says of who will win.
+"""Against which opponents do agents learn? The options for that, and what Elo predicts about who wins.
 
-It imports nothing heavy: options know of it.
+This module imports nothing heavy, because options use it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from reactors.rl.public import public
 BEGIN = 1000.0
 """The rating of a policy that has not learned yet."""
 STEP = 8.0
-"""How far a game moves a rating at the most. Chosen here: a round has many games; of people it is 10 to 40."""
+"""How far a game moves a rating at most. Chosen here: a round has many games; for people it is 10 to 40."""
 
 
 @public("rl.Past")
 @dataclass(frozen=True)
 class Past:
-    """Play against a pool of past policies of the agents that learn.
+    """Play against a pool of past policies of the learning agents.
 
     >>> from reactors import rl
     >>> rl.Past(every=20, choose="elo").size
@@ -34,17 +34,18 @@ class Past:
     """
 
     every: Count = 50
-    """Rounds after which what is learned comes into the pool. The policy that has not learned yet is in it at first."""
+    """Rounds after which the current policy is added to the pool. The pool begins with the initial policy."""
     choose: Literal["uniform", "latest", "elo"] = "uniform"
-    """Which of them plays the next episode: any ("uniform", as Bansal et al., 2018, arXiv 1710.03748), the "latest", or
-    by "elo", in proportion to the probability that it wins (prioritised fictitious self-play: Vinyals et al., 2019)."""
+    """Which past policy plays the next episode: any with equal probability ("uniform", as in Bansal et al., 2018,
+    arXiv 1710.03748), the "latest", or with "elo" in proportion to its probability of winning (prioritised
+    fictitious self-play: Vinyals et al., 2019)."""
     size: Count = 20
-    """How many are kept; the oldest goes."""
+    """How many policies the pool keeps; the oldest is dropped first."""
     chance: Rate = 0.5
-    """With which probability an episode is played against one of them; in all others, everyone learns."""
+    """The probability that an episode is played against a past policy; in all others, every agent learns."""
 
     def __post_init__(self) -> None:
-        """Refuse what is out of bounds. Raises `ArgumentError`."""
+        """Check all fields. Raises `ArgumentError` for values out of bounds."""
         hints = typing.get_type_hints(type(self), include_extras=True)
         for each in fields(self):
             value = getattr(self, each.name)
@@ -52,12 +53,12 @@ class Past:
                 raise ArgumentError(f"{each.name} of rl.Past is {value!r}; write {words(hints[each.name])}")
 
     def __str__(self) -> str:
-        """As it is written on a command line."""
+        """As written on a command line."""
         return f"past:{','.join(f'{each.name}={getattr(self, each.name)}' for each in fields(self))}"
 
     @classmethod
     def of(cls, given: object) -> Past | None:
-        """Of what may be given as opponents: itself, text, or a table of a file. Raises `ArgumentError`."""
+        """From what can be given as opponents: a `Past`, text, or a table of a file. Raises `ArgumentError`."""
         if given is None or isinstance(given, Past):
             return given
         said = f"opponents is {given!r}"
@@ -82,7 +83,7 @@ class Past:
         return cls(**values)
 
     def weights(self, rating: float, ratings: Sequence[float]) -> list[float]:
-        """How often each of the pool, oldest first, is to play against one that learns and has this `rating`.
+        """How often each policy of the pool, oldest first, is to play against a learning policy with this `rating`.
 
         >>> from reactors import rl
         >>> rl.Past(choose="latest").weights(1000, [900, 1000])
@@ -97,9 +98,9 @@ class Past:
 
 
 def expected(mine: float, other: float) -> float:
-    """What one with this rating gets of a game with the other: the probability that it wins, and half that of a draw.
+    """The expected score of a rating against another: the probability of a win, plus half that of a draw.
 
-    Elo, 1978, with the base of 10 and the 400 points of chess.
+    Elo, 1978, with chess's base of 10 and 400 points.
 
     >>> expected(1000, 1000), round(expected(1400, 1000), 3)
     (0.5, 0.909)

@@ -1,7 +1,7 @@
-"""What does a call of something public say of arguments that it does not take?
+"""What does a call of a public function say about arguments that it does not take?
 
-Python's own words name `__init__` and suggest nothing before CPython 3.13. Here a call is looked at again when it has
-failed, so that one that is right costs no more than a `try`.
+Python's own messages name `__init__`, and make no suggestions before CPython 3.13. Here a failed call is examined
+again, so that a correct one costs no more than a `try`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 def public(name: str) -> Callable[[T], T]:
-    """Decorates a class or a function that users know as `name`: an `ArgumentError` says which arguments it takes.
+    """Decorate a class or a function that users know as `name`: an `ArgumentError` says which arguments it takes.
 
     >>> @public("rl.measure")
     ... def measure(env, *, seconds=1.0): ...
@@ -45,7 +45,7 @@ def public(name: str) -> Callable[[T], T]:
 
 
 def _explained(function: Any, name: str, own: int) -> Any:
-    """The function, which explains itself where it is called with what it does not take; `own` of that is its self."""
+    """The function, with errors that explain wrong arguments; the first `own` arguments are its self."""
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -83,7 +83,7 @@ def _refuse(name: str, function: Any, own: int, args: tuple[Any, ...], kwargs: M
 
 
 def unknown(name: str, given: str, known: list[str], algorithm: object = None) -> str:
-    """What is said of an argument that `name` does not have; it may be a hyperparameter of its algorithm."""
+    """The message for an argument that `name` does not have; it may be a hyperparameter of its algorithm."""
     said = f"{name} has no argument {given!r}"
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
         return no_argument(said, given, known)
@@ -94,9 +94,9 @@ def unknown(name: str, given: str, known: list[str], algorithm: object = None) -
 def refuse_passed_on(
     name: str, kind: Any, kwargs: Mapping[str, Any], error: BaseException | None, also: Iterable[str] = ()
 ) -> None:
-    """Refuse a keyword argument that `kind` handed on to an environment, if by this `error` that has none either.
+    """Refuse a keyword argument that `kind` passed on to an environment that, by this `error`, has none either.
 
-    `also` are names that it takes beside those in its signature.
+    `also` are names that it takes besides those in its signature.
     """
     found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if isinstance(error, TypeError) and found is not None and found[1] in kwargs:

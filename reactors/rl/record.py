@@ -1,7 +1,7 @@
-"""What was played, kept: statistics of episodes, videos, and trajectories for others to learn from.
+"""Records of what was played: statistics of episodes, videos, and trajectories to learn from.
 
-`EpisodeStatistics` and `Trajectories` are reactors that are connected to environments; `video` is given to one in the
-place of its environment.
+`EpisodeStatistics` and `Trajectories` are reactors that are connected to environments; `video` replaces the environment
+that is given to one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["EpisodeStatistics", "Means", "Recorded", "Trajectories", "video"]
 
 
 class Means(NamedTuple):
-    """What `EpisodeStatistics` says whenever episodes have ended."""
+    """What `EpisodeStatistics` sends whenever episodes have ended."""
 
     episodes: int  # that have ended so far
     steps: int  # of these, all together
@@ -42,12 +42,12 @@ class Means(NamedTuple):
 
 @public("rl.record.EpisodeStatistics")
 class EpisodeStatistics(rx.Reactor):
-    """Running means over the last `window` episodes of `sources` environments, and a CSV file of all, if one is given.
+    """Running means over the last `window` episodes of `sources` environments, and optionally a CSV file of all.
 
-    The input `episode` has a channel for each source, to be connected to the port `episode` of `rl.Env` and its like.
-    Whenever episodes have ended, `means` has the `Means`. The file `path` has a line for each episode, in the order of
-    tags and channels: time (ns), microstep, source, env, number, return, length, failed. After the run, `returns` and
-    `lengths` have those of all episodes, and `latest` the last `Means`.
+    The input `episode` has a channel for each source; connect it to the port `episode` of `rl.Env` or a similar
+    reactor. Whenever episodes have ended, `means` sends the `Means`. The file `path` has a line for each episode, in
+    the order of tags and channels: time (ns), microstep, source, env, number, return, length, failed. After the run,
+    `returns` and `lengths` have those of all episodes, and `latest` has the last `Means`.
 
     >>> import reactors as rx, reactors.rl as rl
     >>> statistics = rl.record.EpisodeStatistics(sources=4, window=10)
@@ -70,7 +70,7 @@ class EpisodeStatistics(rx.Reactor):
 
     @rx.reaction(rx.startup)
     def open(self) -> None:
-        """Begin the dataset's file, on the worker that writes it."""
+        """Open the CSV file, on the worker that writes it."""
         if self.path_of_file is not None:
             self._file = Path(self.path_of_file).open("w", newline="", encoding="utf-8")  # noqa: SIM115 - until shutdown
             self._rows = csv.writer(self._file)
@@ -78,7 +78,7 @@ class EpisodeStatistics(rx.Reactor):
 
     @rx.reaction(episode, effects=means)
     def count(self) -> None:
-        """Add what has ended at this tag."""
+        """Add the episodes that ended at this tag."""
         for source in self.episode.present:
             for each in self.episode[source].value:
                 self.returns.append(each.total)
@@ -95,7 +95,7 @@ class EpisodeStatistics(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """End the file, so that it can be read."""
+        """Close the file, so that it can be read."""
         if self._file is not None:
             self._file.close()
         self._file = self._rows = None
@@ -108,7 +108,7 @@ class Recorded:
         self.unrecorded, self.folder, self.options = make, folder, options
 
     def __call__(self) -> gym.Env[Any, Any]:
-        """Make it; the folder is made, too."""
+        """Make the environment, and its folder."""
         return gym.wrappers.RecordVideo(self.unrecorded(), self.folder, **self.options)
 
 
@@ -116,12 +116,12 @@ class Recorded:
 def video(
     env: str | Callable[[], gym.Env[Any, Any]], folder: str | Path, *, every: int | None = None, **options: Any
 ) -> Recorded:
-    """What to give to `rl.Env` in the place of an environment, so that it writes videos into `folder`, on its worker.
+    """Give this to `rl.Env` instead of an environment: it writes videos into `folder`, on the environment's worker.
 
     `env` is a name, or a function that makes an environment with `render_mode="rgb_array"`. Every `every`-th episode is
-    recorded; left out, those that `gymnasium.wrappers.RecordVideo` chooses. `options` go to it. Environments that
-    record at the same time want folders of their own, or a `name_prefix`. Raises `ReactorError` where moviepy is
-    missing, with which Gymnasium writes videos.
+    recorded; by default those that `gymnasium.wrappers.RecordVideo` chooses, which also gets `options`. Environments
+    that record at the same time need different folders, or a `name_prefix`. Raises `ReactorError` if moviepy is
+    missing, which Gymnasium uses to write videos.
 
     >>> import reactors.rl as rl
     >>> rl.Env(rl.record.video("CartPole-v1", "runs/videos", every=100))  # doctest: +SKIP

@@ -1,6 +1,6 @@
 """How do the algorithms of Stable-Baselines3 train on environments that are reactors?
 
-This module, and no other, imports Stable-Baselines3; `rl.sb3` asks for it.
+Only this module imports Stable-Baselines3; `rl.sb3` loads it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Settings(TypedDict, total=False):
-    """What `VecEnv` hands on to `rl.VectorEnv`."""
+    """What `VecEnv` passes on to `rl.VectorEnv`."""
 
     shared_memory: bool
     copy: bool
@@ -54,10 +54,10 @@ APART = "apart"  # under which infos come as they were: which environment, what 
 class VecEnv(Base):
     """A `VecEnv` of Stable-Baselines3 over an `rl.VectorEnv`, which is its `envs`.
 
-    Give it where `DummyVecEnv` or `SubprocVecEnv` would stand. `env_fns` is a list of functions, or a name, spec or
-    function, as in `rl.Env`, and `num_envs`. `settings` are those of `rl.VectorEnv`, `workers` and
-    `on_error` among them; `start_method` means nothing here. Results are those of `DummyVecEnv`,
-    bit for bit. Raises what `rl.VectorEnv` raises.
+    Use it in place of `DummyVecEnv` or `SubprocVecEnv`. `env_fns` is a list of functions, or a name, spec or function,
+    as in `rl.Env`, with `num_envs`. `settings` are those of `rl.VectorEnv`, such as `workers` and `on_error`;
+    `start_method` has no effect here. Results are those of `DummyVecEnv`, bit for bit. Raises what `rl.VectorEnv`
+    raises.
 
     >>> from stable_baselines3.common.env_util import make_vec_env
     >>> envs = make_vec_env("CartPole-v1", n_envs=2, seed=0, vec_env_cls=VecEnv, vec_env_kwargs={"workers": 1})
@@ -90,7 +90,7 @@ class VecEnv(Base):
         self.metadata = {key: value for key, value in self.envs.metadata.items() if key != "autoreset_mode"}
 
     def reset(self) -> VecEnvObs:
-        """The first observations of all; seeds and options that were given before are used up."""
+        """The first observations of all environments; uses up seeds and options that were set before."""
         seeds, options = self._seeds, self._options
         self._reset_seeds()
         self._reset_options()
@@ -109,15 +109,15 @@ class VecEnv(Base):
         return obs  # type: ignore[no-any-return]
 
     def step_async(self, actions: Any) -> None:
-        """Send out the actions; what other workers have begins at once."""
+        """Send out the actions; other workers begin at once."""
         self.envs.step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
-        """What the step gave."""
+        """The result of the step."""
         return self._answer(self.envs.step_wait())
 
     def step(self, actions: Any) -> VecEnvStepReturn:
-        """One step of all environments: observations, rewards, dones, and a dictionary of each."""
+        """One step of all environments: observations, rewards, dones, and a dict for each."""
         return self._answer(self.envs.step(actions))
 
     def _answer(self, stepped: Step) -> VecEnvStepReturn:
@@ -159,7 +159,7 @@ class VecEnv(Base):
         return self._each(indices, _is_wrapped, wrapper_class)
 
     def get_images(self) -> Sequence[Any]:
-        """A picture of every environment; None of each if their render mode gives none."""
+        """A frame of every environment; None for each if the render mode gives none."""
         if self.render_mode != "rgb_array":
             warnings.warn(
                 f"the render mode is {self.render_mode}, which gives no pictures; make it rgb_array", stacklevel=2
@@ -178,7 +178,7 @@ class VecEnv(Base):
 
 
 class _Apart(VectorEnv):
-    """Leaves the infos of the environments as they are; actions are one for each, never a batch of parts."""
+    """Leaves the infos of the environments unchanged; actions are one for each environment, never a batch of parts."""
 
     @staticmethod
     def _one_by_one(space: gym.Space[Any], actions: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How does what was played get into a Minari dataset?"""
+"""How are steps saved as a Minari dataset?"""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @public("rl.record.Trajectories")
 class Trajectories(rx.Reactor):
-    """Keeps all that environments played, and writes it as a Minari dataset when the program ends.
+    """Collects all steps of environments, and writes them as a Minari dataset when the program ends.
 
-    Made for `env`, an `rl.Env` or `rl.BatchedEnv`, to whose `transition` its `transition` is connected; of an
-    `rl.BatchedEnv`, `valid` to `valid`, too. `dataset_id` is Minari's, as "cartpole/random-v0"; it is written into
-    `folder`, or where Minari keeps its datasets. Episodes that the end of the program broke off are truncated there.
-    Rewards are float32, as transitions have them. `options` go to `minari.create_dataset_from_buffers`. Raises
-    `ReactorError` where the package minari is missing.
+    It is made for `env`, an `rl.Env` or `rl.BatchedEnv`. Connect the `transition` of `env` to its `transition`, and for
+    an `rl.BatchedEnv` also `valid` to `valid`. `dataset_id` is Minari's, such as "cartpole/random-v0"; the dataset is
+    written into `folder`, or where Minari keeps its datasets. Episodes that are still running at the end of the program
+    are truncated there. Rewards are float32, as in transitions. `options` go to `minari.create_dataset_from_buffers`.
+    Raises `ReactorError` if the package minari is missing.
 
     >>> import reactors.rl as rl
     >>> env = rl.Env("CartPole-v1", num_envs=2)
@@ -76,7 +76,7 @@ class Trajectories(rx.Reactor):
                 self._under_way[i] = []
 
     def write(self) -> None:
-        """Write all that was collected as a Minari dataset."""
+        """Write all collected steps as a Minari dataset."""
         import minari
 
         for steps in self._under_way:
@@ -108,7 +108,7 @@ class Trajectories(rx.Reactor):
 
 @contextmanager
 def _datasets_in(folder: str | None) -> Iterator[None]:
-    """Have Minari write into a folder, for as long as this lasts."""
+    """Let Minari write into a folder within this context."""
     name = "MINARI_DATASETS_PATH"
     before = os.environ.get(name)
     if folder is not None:

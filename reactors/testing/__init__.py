@@ -1,11 +1,11 @@
-"""How does one test a program of reactors?
+"""How do you test a program of reactors?
 
-`trace` says what ran, in order; `assert_deterministic` runs a program on several numbers of workers and compares;
-`inject` lets something go wrong in one execution of a reaction;
-`nothing_left` sees to it that nothing stays behind, and `nothing_left_behind` does so for every test: it is a pytest
-fixture. `values` makes random values for a port or an action, `events` random events from outside. `check_env` says
-whether a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the rest. No one needs
-pytest, Hypothesis or gymnasium who does not use what is made of them.
+`trace` says what ran, in order. `assert_deterministic` runs a program on several numbers of workers, and compares.
+`inject` lets something go wrong in one execution of a reaction. `nothing_left` checks that nothing is left behind, and
+`nothing_left_behind` does so for every test: it is a pytest fixture. `values` makes random values for a port or an
+action, `events` random events from outside. `check_env` says whether a reactor keeps the contract of environments
+(`reactors.rl`). `rx.VirtualClock` does the rest. You need pytest, Hypothesis or gymnasium only for the parts that use
+them.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ class Step(NamedTuple):
 
 
 def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: Unpack[WayAndArguments]) -> list[Step]:
-    """Run a program and return what it did, in the order in which one worker does it; `options` are those of `rx.run`.
+    """Run a program and return what it did, in the order of a run on one worker; `options` are those of `rx.run`.
 
-    It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
-    for the program that it is given. Values are as they were when the reaction ended: deep copies, and the objects
-    themselves where there is no such copy. C functions leave no step. If the run fails, what it did until then is in
-    `steps`, a list that was given, and the end of it in the error's notes.
+    The list is the same for all `workers` and `backend`. `clock` may also be a function that makes a `VirtualClock` for
+    the program that it is given. Values are those at the end of the reaction: deep copies, or the objects themselves if
+    they cannot be copied. C functions leave no step. If the run fails, the steps until then are in `steps`, if you gave
+    a list, and the last of them are in the error's notes.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -133,7 +133,7 @@ def _clocked(options: dict[str, Any], main: Reactor) -> dict[str, Any]:
 
 @contextmanager
 def _traced(graph: Graph, steps: list[Step]) -> Iterator[None]:
-    """Have the reactions of a program note their steps in their reactors, which come home from any process."""
+    """Let the reactions of a program record their steps in their reactors, which come back from any process."""
     bodies, late, declarations = graph.bodies.copy(), graph.late.copy(), graph.declarations.copy()
     for number, row in enumerate(graph.program.reactions):
         reactor, body, otherwise = graph.reactors[row.reactor], bodies[number], late[number]
@@ -160,7 +160,7 @@ def _traced(graph: Graph, steps: list[Step]) -> Iterator[None]:
 
 
 def _collect(graph: Graph, steps: list[Step]) -> None:
-    """Take the steps from the reactors, and put them into the order of tags and, at one tag, of precedence."""
+    """Take the steps from the reactors, and sort them by tag, and within a tag by precedence."""
     noted = [(*each, reactor.path) for reactor in graph.reactors for each in vars(reactor).pop(NOTED, ())]
     for tag, number, late, written, path in sorted(noted, key=lambda each: each[:2]):
         steps.append(Step(tag, path, graph.program.reactions[number].name, late, written))
@@ -170,7 +170,7 @@ NOTED = "steps noted"  # the attribute; no name that a user's could have
 
 
 class _Traced:
-    """The body of a reaction that is traced."""
+    """The body of a traced reaction."""
 
     def __init__(
         self,
@@ -206,12 +206,12 @@ def assert_deterministic(
     outcome: Callable[[M], object] | None = None,
     **options: Unpack[RunArguments],
 ) -> None:
-    """Run a program in this thread and on each number of workers, and compare digests, and outcomes.
+    """Run a program in this thread and on each number of workers, and compare digests and outcomes.
 
-    `program` makes a new one for each run; `outcome` is given the reactor when the run is over, and what it returns (a
-    learned table, a log) has to be equal; NaN is equal to NaN, also in arrays, lists, tuples, dicts and
-    dataclasses. `options` are those of `rx.run`; `clock` may be a function that makes one for the program that it is
-    given. Raises `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
+    `program` makes a new program for each run. `outcome` gets the reactor after the run, and returns a value to compare
+    (a learned table, a log). NaN is equal to NaN, also in arrays, lists, tuples, dicts and dataclasses. `options` are
+    those of `rx.run`; `clock` may be a function that makes a clock for the program that it is given. Raises
+    `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -278,10 +278,10 @@ PROC, SHARED = Path("/proc"), Path("/dev/shm")
 
 @contextmanager
 def nothing_left(*, seconds: float = 5.0) -> Iterator[None]:
-    """Raise `AssertionError` if what is done within leaves a process, a thread, a descriptor or shared memory.
+    """Raise `AssertionError` if the code within leaves a process, a thread, a descriptor or shared memory behind.
 
-    What ends within `seconds` is not counted. Shared memory is what this process has made in /dev/shm, or has mapped of
-    it; what others have there is theirs. To have it around every test, write in conftest.py
+    What ends within `seconds` does not count. Shared memory is what this process has created in /dev/shm, or has mapped
+    from there; that of other processes does not count. To use it for every test, write in conftest.py
 
         from reactors.testing import nothing_left_behind
     """
@@ -329,12 +329,12 @@ def _left(before: tuple[set[int], dict[int, str], set[Path], set[threading.Threa
 
 
 def _pids() -> set[int]:
-    """Of all processes on the machine."""
+    """All processes on the machine."""
     return {int(each.name) for each in PROC.iterdir() if each.name.isdecimal()}
 
 
 def _processes(pids: set[int]) -> Iterator[str]:
-    """Those of them that are children of this process or of the idle server, which itself may stay."""
+    """Those among them that are children of this process or of the idle server, which itself may stay."""
     server = workers.idle_server()
     its = server.pid if server else -1
     for pid in sorted(pids - {its}):
@@ -344,7 +344,7 @@ def _processes(pids: set[int]) -> Iterator[str]:
 
 
 def children(pid: int) -> set[int]:
-    """The processes that `pid` has started and that are still there, waited for or not."""
+    """The processes that `pid` has started and that still exist, waited for or not."""
     return {each for each in _pids() if _parent(PROC / str(each)) == pid}
 
 
@@ -356,7 +356,7 @@ def _parent(process: Path) -> int:
 
 
 def _descriptors() -> dict[int, str]:
-    """What this process has open; what belongs to the idle server is not counted."""
+    """The open descriptors of this process, without those of the idle server."""
     server = workers.idle_server()
     found = {}
     for entry in Path("/proc/self/fd").iterdir():
@@ -372,7 +372,7 @@ _made: list[Path] = []  # files, in the order in which they were made; not all o
 
 @cache
 def _listen() -> None:
-    """From now on hear what this process makes in /dev/shm: once it is closed, a file does not say whose it is."""
+    """Start to record what this process creates in /dev/shm: a closed file does not show whose it is."""
     sys.addaudithook(_note)
 
 
@@ -387,7 +387,7 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _shared_memory(files: set[Path], since: int) -> set[Path]:
-    """Those of some files in /dev/shm that this process has made since then, or has mapped."""
+    """Those of some files in /dev/shm that this process has created since then, or has mapped."""
     if not files:
         return files
     maps = (line.partition(f"{SHARED}/")[2] for line in Path("/proc/self/maps").read_text().splitlines())
@@ -398,9 +398,9 @@ def _shared_memory(files: set[Path], since: int) -> set[Path]:
 
 
 def values(of: Port[Any] | Action[Any]) -> SearchStrategy[Any]:
-    """A Hypothesis strategy for what a port or an action may carry: arrays of its shape and dtype, or objects.
+    """A Hypothesis strategy for values of a port or an action: arrays of its shape and dtype, or objects.
 
-    Of a multiport, it is for one channel. Raises `LookupError` where the type is none that Hypothesis can make.
+    For a multiport, the values are those of one channel. Raises `LookupError` for a type that Hypothesis cannot make.
     """
     from hypothesis import strategies
     from hypothesis.errors import ResolutionFailed

@@ -1,8 +1,8 @@
-"""What does a program do when something goes wrong, at one exact place?
+"""What does a program do when something goes wrong at one exact point?
 
-A fault is put around the body of one reaction, and happens in one of its executions: the same one in every run, on
-whatever worker. So what a program does about it, its deadlines, its defaults, its shutdown reactions, is tested like
-all else it does.
+A fault wraps the body of one reaction, and happens in one of its executions: the same one in every run, on any worker.
+So you can test how a program reacts, with its deadlines, its defaults, its shutdown reactions, like everything else
+that it does.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ def inject(
     raises: BaseException | type[BaseException] | None = None,
     kill: bool = False,
 ) -> Iterator[Graph]:
-    """Let something go wrong in one execution of a reaction, in runs of the graph that this gives.
+    """Let something go wrong in one execution of a reaction, in runs of the graph that this context gives.
 
-    `at` is the path of the reaction, for its first execution, or the path with the number of one, counted from 1, or
-    with a tag, or a time. One of these happens there:
+    `at` is the path of the reaction, for its first execution, or a tuple of the path and the number of an execution,
+    counted from 1, or a tag, or a time. One of these happens there:
 
     - `drop`: nothing that it writes to its ports arrives (True), or nothing that it writes to this port;
-    - `delay`: it begins so much later, which deadlines see, by `rx.VirtualClock(sleep=True)` exactly;
-    - `raises`: this exception, in place of its body;
-    - `kill`: its worker process ends, at once, by SIGKILL.
+    - `delay`: it begins later by this much, which deadlines see; with `rx.VirtualClock(sleep=True)` exactly;
+    - `raises`: this exception, instead of its body;
+    - `kill`: its worker process ends at once, by SIGKILL.
 
-    Raises `ArgumentError` for what cannot happen, and `AssertionError` at the end if it did not happen, though nothing
-    else went wrong: then the test tested nothing. Faults may be nested: `inject` takes a graph, too.
+    Raises `ArgumentError` for an impossible fault, and `AssertionError` at the end if the fault did not happen,
+    although nothing else went wrong: then the test tested nothing. Faults may be nested: `inject` takes a graph, too.
 
     >>> import reactors as rx
     >>> from reactors.testing import inject, trace
@@ -99,7 +99,7 @@ def inject(
 
 
 class _What(NamedTuple):
-    """What happens."""
+    """The kind of fault."""
 
     drops: frozenset[int]  # elements that become absent again
     delay_s: float
@@ -134,7 +134,7 @@ def _checked(
 
 
 def _is(port: Port[Any], given: object) -> bool:
-    """Whether a port is the one that was given, or a channel of it."""
+    """Whether a port is the given one, or a channel of it."""
     return port is given or (port._multiport is not None and port._multiport is given)
 
 
@@ -143,7 +143,7 @@ def _is_kind(given: object) -> bool:
 
 
 class _Fault:
-    """What happens to a reaction, and when; it goes where the reaction runs."""
+    """The fault of a reaction, and when it happens; it is sent to where the reaction runs."""
 
     reactor: Reactor
     key: str  # of the attribute of the reactor by which it comes home how often it ran, and whether this happened
@@ -152,7 +152,7 @@ class _Fault:
         self.place, self.what, self.ran, self.caller = place, what, 0, os.getpid()
 
     def is_due(self) -> bool:
-        """Whether it is to happen now, when its reaction is executed once more."""
+        """Whether the fault is due in this execution of its reaction."""
         self.ran += 1
         place = self.place
         due = self.ran == place.n if place.tag is None else self.reactor.tag == place.tag
@@ -161,7 +161,7 @@ class _Fault:
 
 
 class _Faulty:
-    """The body of a reaction to which something happens."""
+    """The body of a reaction with a fault."""
 
     def __init__(self, body: Any, fault: _Fault) -> None:
         self.body: Callable[[], object] = body

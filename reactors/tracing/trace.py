@@ -1,4 +1,4 @@
-"""What does a trace say?"""
+"""What does a trace contain?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMAT = "reactors trace 2"
 
 @dataclass(frozen=True)
 class Spans:
-    """What one worker did and waited for, in the order in which it was over; `names` are those of what was noted."""
+    """What one worker did and waited for, in the order of the ends; `names` are those of the events that were noted."""
 
     worker: int
     rows: NDArray[Any]
@@ -47,7 +47,7 @@ class Spans:
         return self._chosen((kind >= lib.RX_WAITED_CLOCK) & (kind <= lib.RX_WAITED_END))
 
     def _chosen(self, there: NDArray[Any]) -> NDArray[Any]:
-        """These rows; a long trace of nothing else is not copied."""
+        """These rows; if that is all of a long trace, nothing is copied."""
         chosen: NDArray[Any] = self.rows if there.all() else self.rows[there]
         return chosen
 
@@ -56,9 +56,9 @@ class Spans:
 class Trace:
     """The trace in a file.
 
-    Rows are as C has them: `kind`, `reaction` (an index into `reactions`), `tag`, `start` and `end` in ns since the
-    start of the program, `reads` and `writes` with a bit for each trigger and use, and each port among the effects,
-    that was present, and `queued` events. Raises `TraceError` for what is no trace.
+    Rows have C's layout: `kind`, `reaction` (an index into `reactions`), `tag`, `start` and `end` in ns since the start
+    of the program, `queued` events, and `reads` and `writes`. These have a bit for each trigger and use, and for each
+    port among the effects, that was present. Raises `TraceError` for a file that is no trace.
     """
 
     path: Path
@@ -89,7 +89,7 @@ class Trace:
             raise TraceError(f"{self.path} is no trace: its header lacks {error}") from None
 
     def pieces(self) -> Iterator[Spans]:
-        """Spans as they were written, some of one worker at a time, up to the end or to what cannot be read."""
+        """The spans as they were written, some of one worker at a time, up to the end or to what cannot be read."""
         with self.path.open("rb") as file:
             for block in blocks.read(file):
                 try:
@@ -104,12 +104,12 @@ class Trace:
                     return
 
     def _known(self, rows: NDArray[Any]) -> bool:
-        """Whether all of these are of reactions that there are, and of kinds."""
+        """Whether all rows have known kinds and reactions."""
         there = rows["reaction"] != lib.RX_NONE
         return bool((rows["reaction"][there] < len(self.reactions)).all() and (rows["kind"] < lib.RX_TEXT).all())
 
     def by_worker(self) -> list[Spans]:
-        """All spans, a worker each."""
+        """All spans, by worker."""
         rows: dict[int, list[NDArray[Any]]] = defaultdict(list)
         names: dict[int, list[str]] = defaultdict(list)
         for piece in self.pieces():
@@ -120,7 +120,7 @@ class Trace:
 
     @cached_property
     def program(self) -> Program:
-        """What ran, as far as it matters for where it could run."""
+        """The program that ran, as far as placements need it."""
         return Program(
             [
                 Reactor(

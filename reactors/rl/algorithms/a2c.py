@@ -1,6 +1,6 @@
 """Synchronous advantage actor-critic as in PAAC: Clemente et al., 2017 (arXiv 1705.04862).
 
-All environments act from one copy of the parameters, and their experience of a few steps makes one update.
+All environments act with one copy of the parameters, and a few steps of each make one update.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class A2C(PolicyGradient):
-    """Hyperparameters; the defaults are OpenAI Baselines'. `A2C.paac()` has those of PAAC's code, for frames.
+    """Hyperparameters; the defaults are those of OpenAI Baselines. `A2C.paac()` has those of PAAC's code, for frames.
 
     >>> A2C.paac().num_envs
     32
@@ -71,19 +71,19 @@ class A2C(PolicyGradient):
         return cls(**released | others)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> A2CLearning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         return A2CLearning(self, observation_space, action_space, seed, device)
 
 
 class A2CLearning(PolicyGradientLearning):
-    """The policy's gradient with n-step advantages, a value loss and an entropy bonus, by RMSProp (algorithm 1)."""
+    """The policy gradient with n-step advantages, a value loss and an entropy bonus, by RMSProp (algorithm 1)."""
 
     def __init__(self, config: A2C, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device)
         self.config = config
 
     def optimizer_of(self, config: A2C) -> RMSProp:
-        """RMSProp over all weights, with the settings of PAAC."""
+        """RMSProp over all weights, with PAAC's settings."""
         return RMSProp(
             self.flat, config.learning_rate, config.smoothing, config.eps, eps_in_sqrt=config.eps_in_sqrt,
             initial_scale=config.initial_scale,

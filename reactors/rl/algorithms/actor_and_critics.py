@@ -1,8 +1,8 @@
-"""How do an actor for continuous actions and its critics learn, together or apart?
+"""How do an actor for continuous actions and its critics learn, together or separately?
 
-One update improves the critics, then by them the actor. Both halves may also be done apart, each on a device of its own
-(Spreeze, arXiv 2312.06126): then the critics go by the actor as it was when both last exchanged weights, and the actor
-by the critics of that time.
+One update improves the critics, then the actor by the critics. Both halves may also run separately, each on its own
+device (Spreeze, arXiv 2312.06126): then the critics use the actor from the last exchange of weights, and the actor the
+critics from that time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ActorAndCritics(Learning):
-    """An actor, so many critics and their targets, each network with an optimizer; what of their losses is the same."""
+    """An actor, several critics and their targets, an optimizer for each network, and the common part of losses."""
 
     def __init__(
         self, config: Continuous, observation_space: Space, action_space: Space, seed: int, device: str, *, critics: int
@@ -60,36 +60,36 @@ class ActorAndCritics(Learning):
 
     @property
     def of_actor(self) -> Sequence[Flat]:
-        """What the critics have to know of the actor's half."""
+        """The actor's weights that the critics need."""
         return (self.flat["actor"],)
 
     @property
     def of_critics(self) -> Sequence[Flat]:
-        """What the actor has to know of the critics' half."""
+        """The critics' weights that the actor needs."""
         return (self.flat["critics"],)
 
     @abstractmethod
     def improve_critics(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update of the critics and their targets; figures, and `errors` where replay is prioritized."""
+        """One update of the critics and their targets; returns figures, with `errors` if replay is prioritized."""
 
     @abstractmethod
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update of the actor; figures."""
+        """One update of the actor; returns figures."""
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update of all; `errors` are the absolute temporal-difference errors, the mean of all critics."""
+        """One update of all; `errors` are the absolute temporal-difference errors, averaged over the critics."""
         figures = yield from self.improve_critics(batch)
         more = yield from self.improve_actor(batch)
         return figures | more
 
     def inputs(self, obs: torch.Tensor) -> torch.Tensor:
-        """Observations as the networks take them: a torso as they are, others as vectors."""
+        """Observations as the networks take them: unchanged for a torso, otherwise as vectors."""
         return vectors(obs) if self.critics.torso is None else obs
 
     def squares(
         self, obs: torch.Tensor, batch: Mapping[str, torch.Tensor], following: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The sum of all critics' mean squared errors, where `following` are values of the next observations."""
+        """The sum of all critics' mean squared errors; `following` are the values of the next observations."""
         discount: Any = batch.get("discount", self.gamma)
         goal = torch.addcmul(batch["reward"], discount * ~batch["terminated"], following)
         errors = self.critics(obs, self.bounds.inwards(batch["action"])) - goal
@@ -103,7 +103,7 @@ class ActorAndCritics(Learning):
         return descend(loss, self.flat[name], self.optimizers[name])
 
     def follow(self, target: str, name: str) -> None:
-        """A target moves towards its network."""
+        """Move a target towards its network."""
         self.flat[target].weights.data.lerp_(self.flat[name].weights.data, self.tau)
 
     def weights(self) -> NDArray[np.float32]:
@@ -111,11 +111,11 @@ class ActorAndCritics(Learning):
         return self.flat["actor"].fetch()
 
     def reseed(self, seed: int) -> None:
-        """The noise on actions."""
+        """Seed the noise on actions."""
         self.noise.manual_seed(seed)
 
     def state_dict(self) -> dict[str, Any]:
-        """All weights, the states of the optimizers and of the generator."""
+        """All weights, and the states of the optimizers and the generator."""
         return {
             "networks": {name: net.state_dict() for name, net in self.networks.items()},
             "optimizers": {name: each.state_dict() for name, each in self.optimizers.items()},
@@ -123,7 +123,7 @@ class ActorAndCritics(Learning):
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         for name, net in self.networks.items():
             net.load_state_dict(state["networks"][name])
         for name, optimizer in self.optimizers.items():

@@ -1,4 +1,4 @@
-"""What policy-gradient algorithms share: a policy of categorical or normal actions, and a value function."""
+"""The common part of policy-gradient algorithms: a policy of categorical or normal actions, and a value function."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 
 class ActorCritic(nn.Module):
-    """Two networks for vectors, or linear heads on one torso, as for frames.
+    """Separate networks for vectors, or linear heads on one torso, as for frames.
 
-    `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
-    deviation is a parameter of its own, whose logarithm begins at `log_std`. With `normalise` both see observations by
-    their running mean and deviation, frames by the mean. `acting` is what of it chooses actions. What a critic that is
-    a network of its own gives is multiplied by `scale`, and begins as small as without. All layers begin orthogonal, as
-    in PPO's reference code, but for those of a torso that a function makes.
+    For a `Discrete` space, `actor` gives logits. For a `Box`, it gives the mean of a normal distribution, whose
+    standard deviation is a separate parameter; its logarithm begins at `log_std`. With `normalise`, both heads see
+    observations normalised by their running mean and deviation, frames by the mean. `acting` is the part of the network
+    that chooses actions. The output of a separate critic network is multiplied by `scale`, but is as small at the
+    beginning as without. All layers are initialised orthogonally, as in PPO's reference code, except those of a torso
+    that a function makes.
     """
 
     def __init__(
@@ -67,41 +68,41 @@ class ActorCritic(nn.Module):
         self.acting: nn.Module = in_a_row(self.normalise, self.torso, self.actor)
 
     def act_in(self, action_space: Space) -> int:
-        """How many outputs it takes for actions of this space."""
+        """The number of outputs for actions of this space."""
         self.discrete = isinstance(action_space, gym.spaces.Discrete)
         self.start = int(getattr(action_space, "start", 0))
         found: Any = action_space.n if isinstance(action_space, gym.spaces.Discrete) else action_space.shape[0]  # type: ignore[index]
         return int(found)
 
     def parameters_in_order(self) -> list[nn.Parameter]:
-        """Those that act, which `ActorPolicy` loads, before those that do not."""
+        """The parameters of the acting part, which `ActorPolicy` loads, then all others."""
         acting = [*self.acting.parameters(), self.log_std]
         known = {id(p) for p in acting}
         return [*acting, *(p for p in self.parameters() if id(p) not in known)]
 
     @property
     def acting_size(self) -> int:
-        """How many weights act."""
+        """The number of weights of the acting part."""
         return sum(p.numel() for p in self.acting.parameters()) + len(self.log_std)
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        """What both heads see of observations."""
+        """The input of both heads for these observations."""
         seen: torch.Tensor = obs.flatten(1).float() if self.torso is None else obs
         seen = seen if self.normalise is None else self.normalise(seen)
         return seen if self.torso is None else self.torso(seen)
 
     def outputs(self, features: torch.Tensor) -> torch.Tensor:
-        """Of the actor: logits, or means."""
+        """The outputs of the actor: logits, or means."""
         found: torch.Tensor = self.actor(features)
         return found
 
     def values(self, features: torch.Tensor) -> torch.Tensor:
-        """The value of each."""
+        """The value of each observation."""
         found: torch.Tensor = self.critic(features).squeeze(1)
         return found if self.scale == 1 else self.scale * found
 
     def judge(self, features: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logarithms of the probabilities of actions, and the mean entropy."""
+        """The log-probabilities of actions, and the mean entropy."""
         outputs = self.outputs(features)
         if self.discrete:
             logs = torch.log_softmax(outputs, 1)
@@ -113,7 +114,7 @@ class ActorCritic(nn.Module):
 
 
 def seeing(kind: Torso, observation_space: Space) -> Any:
-    """The torso; what a function makes begins as its author wants."""
+    """The torso; one that a function makes keeps its author's initial weights."""
     found: Any = torso(kind, observation_space)
     if found is not None and not callable(kind):
         found.orthogonal()
@@ -121,10 +122,10 @@ def seeing(kind: Torso, observation_space: Space) -> Any:
 
 
 class ActorPolicy(Policy):
-    """Draws from the distribution that the actor network gives, and remembers the action's `log_prob`.
+    """Samples from the distribution that the actor network gives, and returns the `log_prob` of each action.
 
-    A continuous action goes to the environment clipped to the space's bounds; `draw` is what it was before that, to
-    which the probability belongs.
+    A continuous action is clipped to the bounds of the space for the environment; `draw` is the action before that, and
+    the probability belongs to it.
     """
 
     def __init__(self, net: ActorCritic, action_space: Space, infer: Any = None) -> None:
@@ -133,14 +134,14 @@ class ActorPolicy(Policy):
         self.box = action_space if isinstance(action_space, gym.spaces.Box) else None
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on new weights."""
+        """Take new weights."""
         self.infer.load(weights[: self.infer.size])
         self.log_std = weights[self.infer.size :].copy()
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """A draw for each."""
+        """Sample an action for each observation."""
         del steps
         return self.draw(self.infer(observations), rng)
 
@@ -149,7 +150,7 @@ class ActorPolicy(Policy):
         return self.best(self.infer(observations))
 
     def draw(self, outputs: NDArray[Any], rng: np.random.Generator) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Of the distributions that these outputs of the network stand for."""
+        """Sample from the distributions given by these outputs of the network."""
         if self.box is not None:
             noise = rng.standard_normal(outputs.shape, np.float32)
             log_prob = (-0.5 * noise**2 - self.log_std - np.float32(LOG_SQRT_2PI)).sum(1)
@@ -164,7 +165,7 @@ class ActorPolicy(Policy):
         return chosen + self.start, {"log_prob": outputs[rows, chosen] - np.log(total)}
 
     def best(self, outputs: NDArray[Any]) -> NDArray[Any]:
-        """Of the same distributions, the most probable ones."""
+        """The most probable actions of these distributions."""
         best: NDArray[Any] = outputs.argmax(1) + self.start if self.box is None else within(self.box, outputs)
         return best
 
@@ -173,9 +174,9 @@ class ActorPolicy(Policy):
 
 
 class RecurrentActorCritic(ActorCritic):
-    """The torso, or layers of these `hidden` sizes; a GRU whose state is `width` numbers; two linear heads on it.
+    """The torso, or layers of the `hidden` sizes; a GRU with a state of `width` numbers; two linear heads on it.
 
-    Its features are the states of the GRU, of a `Stretch` in the place of observations.
+    The features are the states of the GRU; observations come as a `Stretch`.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class RecurrentActorCritic(ActorCritic):
         nn.Module.__init__(self)
         n = self.act_in(action_space)
         torso = seeing(kind, observation_space)
-        self.torso, self.scale, self.width = None, 1.0, width  # features are no torso's
+        self.torso, self.scale, self.width = None, 1.0, width  # features come from the GRU
         self.normalise = normaliser(observation_space) if normalise else None
         sizes = [inputs_of(observation_space), *hidden]
         before, inputs = seen_first(self.normalise, torso, sizes, ACTIVATIONS[activation], gain=2**0.5)
@@ -203,13 +204,13 @@ class RecurrentActorCritic(ActorCritic):
         self.acting = self.recurrent
 
     def features(self, obs: Any) -> torch.Tensor:
-        """What both heads see after each observation of a `Stretch`."""
+        """The input of both heads after each observation of a `Stretch`."""
         assert isinstance(obs, Stretch)
         return self.recurrent.states(obs)
 
 
 class RecurrentActorPolicy(ActorPolicy, RecurrentPolicy):
-    """As `ActorPolicy`, and remembers the state from which it went on."""
+    """`ActorPolicy` with recurrent states; it also returns the state before each choice."""
 
     def __init__(self, net: Any, action_space: Space, infer: Any = None) -> None:
         super().__init__(net, action_space, infer or RecurrentInference(net.recurrent))
@@ -218,7 +219,7 @@ class RecurrentActorPolicy(ActorPolicy, RecurrentPolicy):
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """A draw for each."""
+        """Sample an action for each observation."""
         del steps
         states = self.given(states, len(observations))
         before = states.copy()

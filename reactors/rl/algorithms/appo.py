@@ -1,7 +1,7 @@
-"""Asynchronous PPO: PPO's surrogate on IMPALA, of "Accelerating Distributed Deep RL" (RLDM 2019).
+"""Asynchronous PPO: PPO's surrogate loss on IMPALA, from "Accelerating Distributed Deep RL" (RLDM 2019).
 
-Only its abstract is published; the loss is that of RLlib's APPO and of IMPACT (Luo et al., 2020, arXiv 1912.00167): a
-target network, refreshed now and then, stands between the behaviour and the policy that learns.
+Only its abstract is published. The loss is that of RLlib's APPO and of IMPACT (Luo et al., 2020, arXiv 1912.00167): a
+target network, updated now and then, stands between the behaviour policy and the policy that learns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class APPO(IMPALA):
-    """Hyperparameters; the defaults are RLlib's, where nothing else is said.
+    """Hyperparameters; the defaults are RLlib's, unless a field says otherwise.
 
     >>> APPO(clip=0.4).clip
     0.4
@@ -47,12 +47,12 @@ class APPO(IMPALA):
     pole."""
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> APPOLearning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         return APPOLearning(self, observation_space, action_space, seed, device)
 
 
 class APPOLearning(IMPALALearning):
-    """The clipped surrogate on V-trace's advantages, which belong to the target network's policy."""
+    """The clipped surrogate loss with V-trace advantages, which belong to the target network's policy."""
 
     config: APPO
 
@@ -63,7 +63,7 @@ class APPOLearning(IMPALALearning):
         self.updates = 0
 
     def update(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One step, and now and then a new target."""
+        """One step, and now and then an update of the target."""
         figures = yield from super().update(batch)
         self.updates += 1
         if self.updates % self.config.target_every == 0:
@@ -71,7 +71,7 @@ class APPOLearning(IMPALALearning):
         return figures
 
     def target_log_prob(self, seen: Any, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
-        """The log-probability of the actions by the target network."""
+        """The log-probabilities of the actions by the target network."""
         del log_prob
         with torch.no_grad():
             return self.target.judge(self.target.features(seen), actions)[0]
@@ -79,7 +79,7 @@ class APPOLearning(IMPALALearning):
     def policy_loss(
         self, log_prob: torch.Tensor, before: torch.Tensor, target: torch.Tensor, advantages: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """The surrogate: the ratio to the behaviour, times the truncated weight of the behaviour to the target."""
+        """The surrogate loss: the ratio to the behaviour policy, times the truncated weight of behaviour to target."""
         clip = self.config.clip
         ratio = (before - target).exp().clamp(max=self.config.most) * (log_prob - before).exp()
         surrogate = torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
@@ -87,11 +87,11 @@ class APPOLearning(IMPALALearning):
         return -surrogate, {"losses/clipfrac": clipped}
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the target, and how old it is."""
+        """Also the target, and its age."""
         return super().state_dict() | {"target": self.target.state_dict(), "updates": self.updates}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         self.target.load_state_dict(state["target"])
         self.updates = count(state["updates"])

@@ -1,4 +1,4 @@
-"""What algorithms for continuous actions from replay have in common: bounds, a policy of one action, and critics."""
+"""The common part of algorithms with continuous actions and replay: bounds, a policy, and critics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Continuous(OffPolicy):
-    """What DDPG, TD3 and SAC share; the defaults are of their papers and of Stable-Baselines3."""
+    """Hyperparameters that DDPG, TD3 and SAC share; the defaults are those of their papers and Stable-Baselines3."""
 
     discrete: ClassVar[bool] = False
 
@@ -58,10 +58,10 @@ class Continuous(OffPolicy):
 
     @abstractmethod
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
-        """The network that maps observations to actions."""
+        """The network from observations to actions."""
 
     def actor(self, observation_space: Space, outputs: int) -> nn.Sequential:
-        """Observations to so many outputs: layers with ReLU between them, after a torso if there is one."""
+        """From observations to `outputs` numbers: layers with ReLU between them, after a torso if there is one."""
         seeing: Any = torso(self.torso, observation_space)
         if seeing is None:
             return mlp([inputs_of(observation_space), *self.hidden, outputs], nn.ReLU)
@@ -74,7 +74,7 @@ class Continuous(OffPolicy):
         return Recurrent(before, inputs, width, mlp([width, outputs]), flattens=seeing is None)
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
-        """Actions are squashed, or clipped, to the bounds: there must be some."""
+        """Refuse actions without bounds: they are squashed, or clipped, to the bounds."""
         if not action_space.is_bounded():
             raise ParameterError(
                 f"{self.name} takes actions with bounds, and the environment's are {action_space}; wrap it with "
@@ -83,7 +83,7 @@ class Continuous(OffPolicy):
 
 
 class ActionBox:
-    """A box of actions, and the cube from -1 to 1 that networks know."""
+    """A box of actions, and the cube from -1 to 1 that networks use."""
 
     def __init__(self, action_space: Space) -> None:
         assert isinstance(action_space, gym.spaces.Box)
@@ -104,20 +104,20 @@ class ActionBox:
 
 
 class DeterministicPolicy(Policy):
-    """The actor's action, and normal noise on it; random actions until `learning_starts`."""
+    """The actor's action plus normal noise; random actions until `learning_starts`."""
 
     def __init__(self, actor: nn.Module, action_space: Space, *, noise: float, learning_starts: int) -> None:
         self.infer, self.bounds = Inference(actor), ActionBox(action_space)
         self.size, self.noise, self.learning_starts = self.infer.size, np.float32(noise), learning_starts
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on new weights."""
+        """Take new weights."""
         self.infer.load(weights)
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """An action for each."""
+        """An action for each observation."""
         n = len(observations)
         if steps < self.learning_starts:
             return self.bounds.outwards(rng.uniform(-1, 1, (n, self.bounds.size)).astype(np.float32)), {}
@@ -130,10 +130,10 @@ class DeterministicPolicy(Policy):
 
 
 class Critics(nn.Module):
-    """`n` networks of the same sizes, from observations and actions to values, as one: (n, batch).
+    """`n` critics of the same sizes, evaluated together, from observations and actions to values (n, batch).
 
-    They see observations through a torso that all share, if there is one, else as vectors. Layers are initialised as
-    `torch.nn.Linear` does it.
+    They see observations through a torso that all share, if there is one, otherwise as vectors. Layers are initialised
+    as in `torch.nn.Linear`.
     """
 
     def __init__(self, n: int, inputs: int, hidden: Sequence[int], torso: nn.Module | None = None) -> None:
@@ -147,7 +147,7 @@ class Critics(nn.Module):
             self.biases.append(torch.empty(n, 1, after).uniform_(-bound, bound))
 
     def forward(self, obs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-        """The values of actions, by every critic."""
+        """The values of actions by every critic."""
         features = obs if self.torso is None else self.torso(obs)
         x = torch.cat([features, actions], 1).expand(len(self.kernels[0]), -1, -1)
         last = len(self.kernels) - 1

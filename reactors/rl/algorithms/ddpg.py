@@ -1,7 +1,7 @@
 """Deep deterministic policy gradient: Lillicrap et al., 2015 (arXiv 1509.02971).
 
-TD3 came of it by three changes; without them, one critic, no delay and no noise in the target, TD3's update is DDPG's
-(algorithm 1). Noise on actions is normal and not an Ornstein-Uhlenbeck process, which has been found to make no
+TD3 changed three things in it. Without them, that is with one critic, no delay and no noise in the target, TD3's update
+is DDPG's (algorithm 1). The noise on actions is normal, not an Ornstein-Uhlenbeck process, which was found to make no
 difference (Fujimoto et al., 2018, section 6.1).
 """
 
@@ -15,7 +15,7 @@ from reactors.rl.algorithms.td3 import TD3
 
 @dataclass(frozen=True, kw_only=True)
 class DDPG(TD3):
-    """Hyperparameters; those that it shares with TD3 are TD3's, which is what it is compared with since.
+    """Hyperparameters; those that it shares with TD3 have TD3's defaults, with which it is usually compared.
 
     >>> DDPG().critics
     1

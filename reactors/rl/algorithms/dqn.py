@@ -1,7 +1,7 @@
-"""Deep Q-learning: Mnih et al., Nature 2015, with what "Rainbow" (Hessel et al., 2018) found to help.
+"""Deep Q-learning: Mnih et al., Nature 2015, with improvements that "Rainbow" (Hessel et al., 2018) found to help.
 
 Double Q-learning (van Hasselt et al., 2016), a dueling head (Wang et al., 2016), n-step returns, and prioritized replay
-(Schaul et al., 2016), each a switch.
+(Schaul et al., 2016) can each be switched on or off.
 """
 
 from __future__ import annotations
@@ -92,25 +92,25 @@ class DQN(FromSequences, OffPolicy):
     alone: ClassVar[tuple[str, ...]] = ("normalise_observations",)
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
-        """One for an actor."""
+        """Make a policy for an actor."""
         if self.recurrent:
             net = RecurrentQNetwork(self, observation_space, action_space)
             return RecurrentEpsilonGreedy(self, net, action_space)
         return EpsilonGreedy(self, QNetwork(self, observation_space, action_space), action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> DQNLearning:
-        """One for the learner."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        """Make the learner's networks and update."""
+        del seed  # it is only used for the initial weights; nothing else is random
         if self.recurrent:
             return RecurrentDQNLearning(self, observation_space, action_space, device)
         return DQNLearning(self, observation_space, action_space, device)
 
 
 class QNetwork(nn.Module):
-    """Observations to the values of all actions.
+    """From observations to the values of all actions.
 
-    With `dueling`, values and advantages apart, which is one linear layer's difference: Q = V + A - mean A. A torso
-    `through` which they are seen, in the place of the hyperparameters', normalises them itself.
+    With `dueling`, value and advantages are separate outputs of one linear layer: Q = V + A - mean A. With `through`,
+    this torso replaces the one from the hyperparameters; it normalises observations itself.
     """
 
     def __init__(self, config: DQN, observation_space: Space, action_space: Space, through: Any = None) -> None:
@@ -126,27 +126,27 @@ class QNetwork(nn.Module):
         self.acting: nn.Module = in_a_row(self.normalise, self.torso, self.head)
 
     def first(self, config: DQN, observation_space: Space, through: Any) -> tuple[Any, Any]:
-        """The torso, and what normalises before it."""
+        """The torso, and the normalising layer before it."""
         if through is not None:
             return through, None
         normalise = normaliser(observation_space) if config.normalise_observations else None
         return torso(config.torso, observation_space), normalise
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Q of every action."""
+        """The Q-values of all actions."""
         return self.values(self.acting(obs.flatten(1).float() if self.torso is None else obs))
 
     def learned(self) -> Iterator[nn.Parameter]:
-        """All parameters, first those of what acts."""
+        """All parameters, those of the acting part first."""
         return self.acting.parameters()
 
     def values(self, q: torch.Tensor) -> torch.Tensor:
-        """Q of what the last layer gives."""
+        """The Q-values from the output of the last layer."""
         return q[:, :1] + q[:, 1:] - q[:, 1:].mean(1, keepdim=True) if self.dueling else q
 
 
 class EpsilonGreedy(Policy):
-    """The best action, or now and then any."""
+    """The best action, or with probability epsilon a random one."""
 
     def __init__(self, config: DQN, net: QNetwork, action_space: Space, infer: Any = None) -> None:
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -156,19 +156,19 @@ class EpsilonGreedy(Policy):
         self.n, self.start = int(action_space.n), int(action_space.start)
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on new weights."""
+        """Take new weights."""
         self.infer.load(weights)
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """The best actions, or with probability epsilon any."""
+        """The best actions, or with probability epsilon random ones."""
         return self.explored(self.greedy(observations), rng, steps), {}
 
     def explored(
         self, chosen: NDArray[Any], rng: np.random.Generator, steps: int, allowed: NDArray[np.bool_] | None = None
     ) -> NDArray[Any]:
-        """These actions, or with probability epsilon any of those that are `allowed`, bool (n, actions)."""
+        """These actions, or with probability epsilon random ones that are `allowed`, bool (n, actions)."""
         config = self.config
         share = epsilon(
             steps, config.exploration_fraction * config.total_steps, config.exploration_final,
@@ -184,9 +184,9 @@ class EpsilonGreedy(Policy):
         return self.best(self.infer(observations))
 
     def best(self, outputs: NDArray[Any], allowed: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        """The best actions by outputs of the network, of those that are `allowed`.
+        """The best actions by the outputs of the network, among those that are `allowed`.
 
-        The value that all have in common does not matter.
+        The value that all actions have in common does not matter.
         """
         values = outputs[:, 1:] if self.config.dueling else outputs
         best: NDArray[Any] = (values if allowed is None else np.where(allowed, values, -np.inf)).argmax(1) + self.start
@@ -194,7 +194,7 @@ class EpsilonGreedy(Policy):
 
 
 class DQNLearning(Learning):
-    """One gradient step on the temporal-difference error (Huber loss) at a time."""
+    """Learns by one gradient step at a time on the temporal-difference error (Huber loss)."""
 
     loss: Any = staticmethod(nn.functional.smooth_l1_loss)
 
@@ -209,11 +209,11 @@ class DQNLearning(Learning):
         self.updates = 0
 
     def network(self, observation_space: Space, action_space: Space) -> QNetwork:
-        """One that learns."""
+        """Make a network to be trained."""
         return QNetwork(self.config, observation_space, action_space)
 
     def weights(self) -> NDArray[np.float32]:
-        """The weights of the network that acts."""
+        """The weights of the acting network."""
         return self.flat.fetch()
 
     @property
@@ -223,7 +223,7 @@ class DQNLearning(Learning):
 
     @property
     def learning_rate(self) -> float:
-        """Of the next update."""
+        """The learning rate of the next update."""
         config = self.config
         done = self.updates / max(1, config.updates_in(config.total_steps)) if config.anneal else 0.0
         return config.learning_rate * max(0.0, 1 - done)
@@ -243,7 +243,7 @@ class DQNLearning(Learning):
         return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
 
     def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """What the target says that is worth which the steps led to."""
+        """The value of the next observations, by the target network."""
         seen = batch["next_obs"]
         values: torch.Tensor = self.target(seen)
         if not self.config.double:
@@ -251,14 +251,14 @@ class DQNLearning(Learning):
         return values.gather(1, self.net(seen).argmax(1, keepdim=True)).squeeze(1)
 
     def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Values of the actions that were taken."""
+        """The values of the chosen actions."""
         values: torch.Tensor = self.net(batch["obs"])
         return values.gather(1, (batch["action"] - self.start)[:, None]).squeeze(1)
 
     def descend_along(
         self, q: torch.Tensor, goal: torch.Tensor, batch: Mapping[str, torch.Tensor], obs: torch.Tensor
     ) -> Descent:
-        """As `descend`, by the errors of steps of sequences (steps, sequences); `errors` are those of sequences."""
+        """As `descend`, on the errors of steps of sequences (steps, sequences); `errors` has one for each sequence."""
         config = self.config
         losses = self.loss(q, goal, reduction="none").mean(0)
         loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
@@ -268,7 +268,7 @@ class DQNLearning(Learning):
         return figures | {"errors": errors} if config.prioritized else figures
 
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
-        """One step of the optimizer, what follows from how many there were, and figures."""
+        """One step of the optimizer, then updates of the target and of the normalisation; returns figures."""
         config = self.config
         self.optimizer.learning_rate = self.learning_rate
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
@@ -285,7 +285,7 @@ class DQNLearning(Learning):
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """Both networks, the state of the optimizer, the count of updates, and what numbers are normalised by."""
+        """Both networks, the state of the optimizer, the number of updates, and the normalisation statistics."""
         return {
             "net": self.net.state_dict(), "target": self.target.state_dict(),
             "optimizer": self.optimizer.state_dict(), "updates": self.updates,
@@ -293,7 +293,7 @@ class DQNLearning(Learning):
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.net.load_state_dict(state["net"])
         self.target.load_state_dict(state["target"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -320,7 +320,7 @@ class RecurrentQNetwork(QNetwork):
         self.acting = self.recurrent
 
     def forward(self, obs: Any) -> torch.Tensor:
-        """Q of every action, after each observation of a `Stretch`."""
+        """The Q-values of all actions, after each observation of a `Stretch`."""
         return self.values(self.head(self.recurrent.states(obs)))
 
     def after(self, batch: Mapping[str, torch.Tensor], state: torch.Tensor) -> torch.Tensor:
@@ -329,7 +329,7 @@ class RecurrentQNetwork(QNetwork):
 
 
 class RecurrentEpsilonGreedy(EpsilonGreedy, RecurrentPolicy):
-    """As `EpsilonGreedy`, and remembers the `state` from which it went on."""
+    """`EpsilonGreedy` with recurrent states; it also returns the `state` before each choice."""
 
     def __init__(self, config: DQN, net: RecurrentQNetwork, action_space: Space) -> None:
         super().__init__(config, net, action_space, RecurrentInference(net.recurrent))
@@ -338,7 +338,7 @@ class RecurrentEpsilonGreedy(EpsilonGreedy, RecurrentPolicy):
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """The best actions, or with probability epsilon any."""
+        """The best actions, or with probability epsilon random ones."""
         states = self.given(states, len(observations))
         before = states.copy()
         return self.explored(self.greedy(observations, states), rng, steps), {"state": before}
@@ -349,17 +349,17 @@ class RecurrentEpsilonGreedy(EpsilonGreedy, RecurrentPolicy):
 
 
 class RecurrentDQNLearning(DQNLearning):
-    """One gradient step on the errors of all steps of sequences but for those of the burn-in (R2D2, section 3)."""
+    """One gradient step at a time on the errors of all steps of sequences except the burn-in (R2D2, section 3)."""
 
     net: RecurrentQNetwork
     target: RecurrentQNetwork
 
     def network(self, observation_space: Space, action_space: Space) -> RecurrentQNetwork:
-        """One that learns."""
+        """Make a network to be trained."""
         return RecurrentQNetwork(self.config, observation_space, action_space)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update; `errors` are those of sequences: `eta` of the greatest of a step, and else of their mean."""
+        """One update; a sequence's `errors` are `eta` times the greatest of its steps plus 1 - `eta` times the mean."""
         config, names = self.config, ("obs", "action", "reward", "next_obs", "terminated", "truncated")
         along = {name: batch[name].transpose(0, 1) for name in names}  # steps, sequences
         mine = theirs = batch["state"]

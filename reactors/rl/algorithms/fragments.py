@@ -1,7 +1,8 @@
-"""Which experience does an asynchronous learner learn from, and how often?
+"""From which experience does an asynchronous learner learn, and how often?
 
-A *fragment* is a round of one environment. New ones may be mixed with old ones that are kept, and what they make may be
-learned from several times, in turn with others: the distributed replay and the minibatch ring of the improved IMPALA.
+A *fragment* is one environment's steps of a round. New fragments may be mixed with stored ones, and their batches may
+be learned from several times, in turn with others: the distributed replay and the minibatch ring of the improved
+IMPALA.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Batch = dict[str, torch.Tensor]
 
 
 def check_batch(batch: Mapping[str, torch.Tensor], row: Mapping[str, torch.Tensor], steps: int) -> None:
-    """Refuse what is no batch (steps, fragments, ...) of the fields that `row` has; `StateError` says so."""
+    """Raise `StateError` for anything that is no batch (steps, fragments, ...) with the fields of `row`."""
     sizes = {each.shape[:2] for each in batch.values()}
     for name, one in row.items():
         if name not in batch or (batch[name].dtype, batch[name].shape[2:]) != (one.dtype, one.shape[1:]):
@@ -31,7 +32,7 @@ def check_batch(batch: Mapping[str, torch.Tensor], row: Mapping[str, torch.Tenso
 
 
 class FragmentReplay:
-    """The last `slots` fragments, of which `proportion` times as many as are new go along with them, drawn uniformly.
+    """Stores the last `slots` fragments; for n new ones, `proportion` * n stored ones are drawn uniformly and added.
 
     >>> import numpy as np
     >>> replay = FragmentReplay(4, 0.5, np.random.default_rng(0))
@@ -46,7 +47,7 @@ class FragmentReplay:
         self.credit = 0.0
 
     def mix(self, batch: Batch) -> Batch:
-        """New fragments (steps, fragments, ...), and old ones behind them; the new ones are kept."""
+        """New fragments (steps, fragments, ...), followed by stored ones; stores the new ones."""
         new = batch["reward"].shape[1]
         old: Batch = {}
         if self.count:
@@ -59,7 +60,7 @@ class FragmentReplay:
         return {name: torch.cat([each, old[name]], 1) for name, each in batch.items()} if old else batch
 
     def keep(self, batch: Batch, new: int) -> None:
-        """In the places of the oldest."""
+        """Store these in the places of the oldest."""
         if not self.kept:
             self.kept = {
                 name: each.new_zeros(each.shape[0], self.slots, *each.shape[2:]) for name, each in batch.items()
@@ -71,11 +72,11 @@ class FragmentReplay:
         self.count += new
 
     def state_dict(self) -> dict[str, Any]:
-        """What is kept; the generator is its owner's."""
+        """The stored fragments; the generator belongs to the owner."""
         return {"kept": dict(self.kept), "count": self.count, "credit": self.credit}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.kept = {name: each.clone() for name, each in state["kept"].items()}
         self.count, self.credit = count(state["count"]), state["credit"]
         if not 0 <= self.credit < 1 or any(each.shape[1] != self.slots for each in self.kept.values()):
@@ -83,7 +84,7 @@ class FragmentReplay:
 
 
 class MinibatchRing:
-    """`slots` batches taken in turn, each `uses` times; one that is used up is replaced by what comes next.
+    """`slots` batches used in turn, `uses` times each; a used-up batch is replaced by the next new one.
 
     >>> ring = MinibatchRing(slots=2, uses=2)
     >>> [[int(b["n"]) for b in ring.turn({"n": torch.tensor(i)})] for i in range(4)]
@@ -97,8 +98,8 @@ class MinibatchRing:
         self.at = 0
 
     def turn(self, batch: Batch) -> Iterator[Batch]:
-        """Take a new batch; all batches to learn from until another one is needed."""
-        if len(self.left) > 1:  # it stays longer than the memory that it came in
+        """Take a new batch; yields all batches to learn from until another one is needed."""
+        if len(self.left) > 1:  # it is kept for longer than its memory is valid
             batch = {name: each.clone() for name, each in batch.items()}
         self.batches[self.at], self.left[self.at] = batch, self.uses
         while self.left[self.at]:
@@ -107,12 +108,12 @@ class MinibatchRing:
             yield self.batches[now]
 
     def state_dict(self) -> dict[str, Any]:
-        """What is in the slots, and whose turn it is."""
+        """The contents of the slots, and whose turn it is."""
         held = {str(i): dict(batch) for i, batch in enumerate(self.batches) if self.left[i]}
         return {"batches": held, "left": list(self.left), "at": self.at}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         slots = len(self.left)
         self.left, self.at = [count(each) for each in state["left"]], count(state["at"])
         if len(self.left) != slots or self.at >= slots or max(self.left) > self.uses:

@@ -1,7 +1,7 @@
-"""IMPALA: Espeholt et al., 2018 (arXiv 1802.01561), with what "Accelerating Distributed Deep RL" (RLDM 2019) adds.
+"""IMPALA: Espeholt et al., 2018 (arXiv 1802.01561), extended as in "Accelerating Distributed Deep RL" (RLDM 2019).
 
-Actors play with weights that are behind; V-trace makes up for it. Added are fragment replay, the minibatch ring and the
-auto-encoder, each off by default.
+Actors play with weights that lag behind, and V-trace corrects for that. The extensions are fragment replay, the
+minibatch ring and the auto-encoder; each is off by default.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class IMPALA(PolicyGradient):
-    """Hyperparameters; the defaults are the paper's for Atari (table G.1), with Adam in the place of RMSProp.
+    """Hyperparameters; the defaults are the paper's for Atari (table G.1), with Adam instead of RMSProp.
 
     >>> IMPALA(replay_slots=100, replay_proportion=0.5).replay_slots
     100
@@ -79,7 +79,7 @@ class IMPALA(PolicyGradient):
     """Weight of the auto-encoder's loss. Usual."""
 
     def __post_init__(self) -> None:
-        """Refuse half of what fragment replay takes."""
+        """Refuse only one of the two options of fragment replay."""
         super().__post_init__()
         if (self.replay_slots > 0) != (self.replay_proportion > 0):
             one, other = ("slots", "proportion") if self.replay_slots else ("proportion", "slots")
@@ -89,7 +89,7 @@ class IMPALA(PolicyGradient):
             )
 
     def check(self, observation_space: Space, action_space: Space) -> None:
-        """Also refuse to normalise what an auto-encoder sees, which it is to make again."""
+        """Also refuse to normalise the inputs of an auto-encoder, which it has to reconstruct."""
         super().check(observation_space, action_space)
         if self.normalise_observations and self.latent is not None:
             raise ParameterError(
@@ -110,12 +110,12 @@ class IMPALA(PolicyGradient):
         return ActorCritic(observation_space, action_space, self.hidden, encoder)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> IMPALALearning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         return IMPALALearning(self, observation_space, action_space, seed, device)
 
 
 class IMPALALearning(PolicyGradientLearning):
-    """The policy's gradient with V-trace's advantages, and its targets for the values (section 4.2), by Adam."""
+    """The policy gradient with V-trace advantages, and V-trace targets for the values (section 4.2), by Adam."""
 
     def __init__(self, config: IMPALA, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device)
@@ -133,7 +133,7 @@ class IMPALALearning(PolicyGradientLearning):
         self.ring = MinibatchRing(config.ring, config.passes)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """All updates for which a round's experience is reason."""
+        """All updates that are due after a round."""
         config = self.config
         batch = self.prepare(batch, config)
         figures: dict[str, Any] = {}
@@ -175,26 +175,26 @@ class IMPALALearning(PolicyGradientLearning):
         }  # fmt: skip
 
     def target_log_prob(self, seen: Any, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
-        """Log-probabilities by the policy that V-trace evaluates, without gradients: the learner's own."""
+        """Log-probabilities by the policy that V-trace evaluates, without gradients: the learner's own policy."""
         del seen, actions
         return log_prob.detach()
 
     def policy_loss(
         self, log_prob: torch.Tensor, before: torch.Tensor, target: torch.Tensor, advantages: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """The loss whose gradient is the policy's, and figures."""
+        """The loss whose gradient is the policy gradient, and figures."""
         del before, target
         return -(log_prob * advantages).mean(), {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the fragments that are kept, the ring, and the decoder."""
+        """Also the stored fragments, the ring, and the decoder."""
         more: dict[str, Any] = {"replay": self.replay.state_dict(), "ring": self.ring.state_dict()}
         if self.decoder is not None:
             more["decoder"] = self.decoder.state_dict()
         return super().state_dict() | more
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         kept = state["replay"]["kept"]
         for batch in [*([kept] if kept or state["replay"]["count"] else []), *state["ring"]["batches"].values()]:

@@ -1,4 +1,4 @@
-"""What algorithms that learn from a replay buffer have in common."""
+"""The common part of algorithms that learn from a replay buffer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class OffPolicy(Algorithm):
     and next observations are stored whole."""
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
-        """Also refuse observations that are not so many frames."""
+        """Also refuse observations with another number of frames."""
         super().check(observation_space, action_space)
         shape = observation_space.shape or ()
         if self.frame_stack is not None and (len(shape) < 2 or shape[0] != self.frame_stack):
@@ -68,15 +68,15 @@ class OffPolicy(Algorithm):
 
     @property
     def stretch(self) -> tuple[int, int] | None:
-        """Of sequences that are kept in the place of transitions, how long one is, and how much later the next begins.
+        """The length and the period of sequences, if these are stored instead of transitions.
 
-        None where transitions are kept.
+        None if transitions are stored.
         """
         return None
 
     @property
     def updates(self) -> int:
-        """Of a round. Where the ratio asks for no whole number, these are more, and some rounds have none."""
+        """The updates in a round. If the ratio gives no whole number, it is rounded up, and some rounds have none."""
         return max(1, math.ceil(self.updates_per_step * self.horizon * self.num_envs - 1e-9))
 
     @property
@@ -86,11 +86,11 @@ class OffPolicy(Algorithm):
         return max(self.learning_starts, steps * self.num_envs)
 
     def due(self, learnable: int) -> int:
-        """Updates by the end of a round, after so many steps in rounds in which there was enough experience."""
+        """The updates that are due after this many steps, of rounds with enough experience."""
         return self.updates * math.floor((self.updates_per_step * learnable + 1e-6) / self.updates)
 
     def updates_in(self, steps: int) -> int:
-        """Of a run of so many environment steps: the ratio counts from the round on in which there is enough."""
+        """Updates in a run of so many environment steps: the ratio counts from the first round with enough of them."""
         a_round = self.horizon * self.num_envs
         rounds, before = max(1, steps // a_round), math.ceil(self.enough / a_round) - 1
         return self.due(a_round * max(0, rounds - before))
@@ -140,12 +140,12 @@ class FromSequences(BesideOffPolicy):
 
 
 def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
-    """The replay buffer that an algorithm asks for."""
+    """The replay buffer for an algorithm."""
     return buffer_of(algorithm, experience_dtype(algorithm, observation_space, action_space), algorithm.num_envs)
 
 
 def buffer_of(algorithm: OffPolicy, dtype: Any, streams: int) -> ReplayBuffer:
-    """Likewise, for steps of this dtype, of so many streams."""
+    """The replay buffer for steps of this dtype, from this many streams."""
     by_priority: Any = {name: getattr(algorithm, name) for name in ("alpha", "beta", "fanout")}
     how: Any = {"prioritized": algorithm.prioritized, **(by_priority if algorithm.prioritized else {})}
     if algorithm.stretch is not None:
@@ -158,5 +158,5 @@ def buffer_of(algorithm: OffPolicy, dtype: Any, streams: int) -> ReplayBuffer:
 
 
 def sequences_of(algorithm: OffPolicy, step: Any, environments: int) -> Sequences | None:
-    """What cuts steps of this dtype, of so many environments, into sequences, if the algorithm keeps those."""
+    """Cuts steps of this dtype into sequences, if the algorithm stores sequences; otherwise None."""
     return None if algorithm.stretch is None else Sequences(step, environments, *algorithm.stretch)

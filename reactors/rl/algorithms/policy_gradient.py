@@ -1,4 +1,4 @@
-"""What algorithms that follow the policy's gradient have in common, but for the loss."""
+"""The common part of policy-gradient algorithms, except for the loss."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyGradient(Algorithm):
-    """Hyperparameters of policy gradients."""
+    """Hyperparameters of policy-gradient algorithms."""
 
     on_policy: ClassVar[bool] = True
 
@@ -95,11 +95,11 @@ class PolicyGradient(Algorithm):
             )
 
     def part(self, learners: int) -> Self:
-        """Each learner counts its own steps alone, by which it anneals."""
+        """Each learner anneals by its own number of steps."""
         return super().part(learners).scheduled(max(1, self.total_steps // learners))
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
-        """The probability of each action when it was chosen, what it was before it was clipped, and the state then."""
+        """When an action is chosen: its log-probability, the action before clipping, and the recurrent state."""
         found: dict[str, Any] = {"log_prob": np.float32}
         if isinstance(action_space, gym.spaces.Box):
             found["draw"] = np.dtype((np.float32, action_space.shape))
@@ -120,7 +120,7 @@ class PolicyGradient(Algorithm):
         )  # fmt: skip
 
     def policy(self, observation_space: Space, action_space: Space) -> ActorPolicy:
-        """One for an actor."""
+        """Make a policy for an actor."""
         net = self.network(observation_space, action_space)
         if isinstance(net, RecurrentActorCritic):
             return RecurrentActorPolicy(net, action_space)
@@ -128,7 +128,7 @@ class PolicyGradient(Algorithm):
 
 
 class PolicyGradientLearning(Learning):
-    """Network, optimizer and generator; how a loss is descended."""
+    """Network, optimizer and generator, and how a loss is minimised."""
 
     def __init__(
         self, config: PolicyGradient, observation_space: Space, action_space: Space, seed: int, device: str
@@ -143,7 +143,7 @@ class PolicyGradientLearning(Learning):
         self.rewarded = RewardScale(config.num_envs, config.gamma) if config.normalise_rewards else None
 
     def optimizer_of(self, config: Any) -> Any:
-        """Adam, as Schulman et al. have it in their code."""
+        """Adam, as in the code of Schulman et al."""
         return Adam(self.flat, config.learning_rate, eps=1e-5)
 
     def weights(self) -> NDArray[np.float32]:
@@ -156,11 +156,11 @@ class PolicyGradientLearning(Learning):
         return (self.flat,)
 
     def reseed(self, seed: int) -> None:
-        """What is drawn from is also others'."""
+        """Seed the generator in place, because others share it."""
         self.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
     def prepare(self, batch: Mapping[str, torch.Tensor], config: PolicyGradient) -> dict[str, torch.Tensor]:
-        """The batch, with `choice`, of which `log_prob` is, and rewards as they are learned from; anneals."""
+        """The batch with `choice`, to which `log_prob` belongs, and with the rewards to learn from; anneals."""
         self.left = max(0.0, 1 - self.steps / config.total_steps) if config.anneal else 1.0
         self.learning_rate = config.learning_rate * self.left
         self.optimizer.learning_rate = self.learning_rate
@@ -176,16 +176,16 @@ class PolicyGradientLearning(Learning):
         }
 
     def learned(self, batch: Mapping[str, torch.Tensor]) -> None:
-        """All that there was in a batch: what actors see with the next weights is normalised by it, too.
+        """Add a whole batch to the statistics that normalise what actors see with the next weights.
 
-        Not sooner, for the choices in the batch were made by what was known before it.
+        This cannot happen earlier: the choices in the batch were made with the statistics from before it.
         """
         if self.net.normalise is not None:
             self.observed.add(batch["obs"].flatten(0, 1).cpu().numpy())
             self.net.normalise.follow(self.observed)
 
     def seen(self, batch: Mapping[str, torch.Tensor], course: Course, *, following: bool = True) -> Any:
-        """What the network has to see for the features of `course.obs`, or of its steps alone."""
+        """The inputs of the network for the features of `course.obs`, or of its steps alone."""
         obs = course.obs if following else course.obs[: course.apart.numel()]
         if not self.recurrent:
             return obs
@@ -196,7 +196,7 @@ class PolicyGradientLearning(Learning):
         return descend(loss, self.flat, self.optimizer, max_grad_norm)
 
     def state_dict(self) -> dict[str, Any]:
-        """Network, optimizer, generator, how far the annealing is, and what numbers are normalised by."""
+        """Network, optimizer, generator, the progress of annealing, and the normalisation statistics."""
         statistics = {"observed": self.observed, "rewarded": self.rewarded}
         return {
             "net": self.net.state_dict(), "optimizer": self.optimizer.state_dict(),
@@ -205,7 +205,7 @@ class PolicyGradientLearning(Learning):
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.rng.bit_generator.state = state["rng"]
@@ -220,7 +220,7 @@ class PolicyGradientLearning(Learning):
 
 
 class Seen(NamedTuple):
-    """What an update has computed on its way to the loss, for n steps."""
+    """The intermediate results of an update's loss, for n steps."""
 
     features: torch.Tensor
     """What both heads see, (n, features)."""
@@ -235,14 +235,14 @@ class Seen(NamedTuple):
 
 
 def vitals(net: ActorCritic, flat: Flat, seen: Seen) -> dict[str, torch.Tensor]:
-    """Figures of the last update of a round.
+    """Figures of the last update in a round.
 
-    `losses/grad_norm` is the norm of the gradient before it is scaled down; `losses/approx_kl` Schulman's estimate of
-    how far the policy has moved from the one that acted (http://joschu.net/blog/kl-approx.html);
-    `losses/explained_variance` how much of the returns the values explain, 1 at best, NaN where all returns are the
-    same; `policy/spread` the distance between greatest and least logit, which grows in a policy that learns, or the
-    standard deviation of continuous actions, which shrinks; `torso/dead` the share of a torso's features that are 0 for
-    the whole batch.
+    `losses/grad_norm` is the norm of the gradient before it is scaled down. `losses/approx_kl` is Schulman's estimate
+    of how far the policy has moved from the one that acted (http://joschu.net/blog/kl-approx.html).
+    `losses/explained_variance` is how much of the returns the values explain, 1 at best, NaN if all returns are equal.
+    `policy/spread` is the distance between the greatest and the least logit, which grows in a policy that learns, or
+    the standard deviation of continuous actions, which shrinks. `torso/dead` is the share of a torso's features that
+    are 0 for the whole batch.
     """
     with torch.no_grad():
         moved = seen.log_prob - seen.before
@@ -261,7 +261,7 @@ def vitals(net: ActorCritic, flat: Flat, seen: Seen) -> dict[str, torch.Tensor]:
 
 
 def explained_variance(returns: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """1 - Var[returns - values] / Var[returns]; NaN where that is 0."""
+    """1 - Var[returns - values] / Var[returns]; NaN if the denominator is 0."""
     if returns.numel() < 2 or not (whole := returns.var()) > 0:
         return torch.full((), float("nan"))
     return 1 - (returns - values).var() / whole

@@ -71,7 +71,7 @@ class PPO(PolicyGradient):
     up `batch_size`, each of one environment. Chosen here; 20 in RLlib (`max_seq_len`)."""
 
     def __post_init__(self) -> None:
-        """Refuse sequences that do not make up a round, or a minibatch."""
+        """Refuse sequences that do not divide a round, or a minibatch."""
         super().__post_init__()
         for name in ("horizon", "batch_size"):
             if self.recurrent and getattr(self, name) % self.sequence:
@@ -81,12 +81,12 @@ class PPO(PolicyGradient):
                 )
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> PPOLearning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         return PPOLearning(self, observation_space, action_space, seed, device)
 
 
 class PPOLearning(PolicyGradientLearning):
-    """The clipped surrogate (equation 7), a value loss and an entropy bonus (equation 9), by Adam."""
+    """The clipped surrogate loss (equation 7), a value loss and an entropy bonus (equation 9), by Adam."""
 
     def __init__(self, config: PPO, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device)
@@ -94,7 +94,7 @@ class PPOLearning(PolicyGradientLearning):
         self.last: Last
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """All epochs over a round's experience."""
+        """All epochs on a round's experience."""
         config = self.config
         batch = self.prepare(batch, config)
         course = Course.of(batch)
@@ -115,12 +115,12 @@ class PPOLearning(PolicyGradientLearning):
             if not (yield from self.update(*minibatch)):
                 break
         figures = self.figures()
-        figures["losses/explained_variance"] = explained_variance(returns, values)  # of all that was played
+        figures["losses/explained_variance"] = explained_variance(returns, values)  # over the whole round
         self.learned(batch)
         return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
     def minibatches(self, parts: Sequence[torch.Tensor], size: int) -> Iterator[list[torch.Tensor]]:
-        """Those of all epochs, each shuffled for itself."""
+        """The minibatches of all epochs, each epoch shuffled separately."""
         n = len(parts[0])
         for _ in range(self.config.epochs):
             order = torch.from_numpy(self.rng.permutation(n)).to(self.device)
@@ -131,7 +131,7 @@ class PPOLearning(PolicyGradientLearning):
     def minibatches_of_sequences(
         self, parts: Sequence[torch.Tensor], state: torch.Tensor, going: torch.Tensor, size: int
     ) -> Iterator[list[Any]]:
-        """Likewise, of parts (steps, environments, ...), of which the first has observations, cut into sequences."""
+        """The same for parts (steps, environments, ...), cut into sequences; the first part has the observations."""
         length = self.config.sequence
         cut, first, along = (
             [sequences(each, length) for each in parts],
@@ -155,7 +155,7 @@ class PPOLearning(PolicyGradientLearning):
         returns: torch.Tensor,
         values_before: torch.Tensor,
     ) -> Generator[Flat, None, bool]:
-        """One minibatch; whether there may be another."""
+        """Update on one minibatch; returns whether there may be another one."""
         config, clip = self.config, self.clip
         if config.normalise:
             advantage = normalised(advantage)
@@ -179,7 +179,7 @@ class PPOLearning(PolicyGradientLearning):
         return True
 
     def value_loss(self, values: torch.Tensor, before: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
-        """The mean squared error, or with `clip_value` that of the worse of a value and the one that is near enough."""
+        """The mean squared error; with `clip_value`, the larger one of the value's and the clipped value's."""
         within = self.config.clip_value
         if within is None:
             return torch.nn.functional.mse_loss(values, returns)
@@ -188,11 +188,11 @@ class PPOLearning(PolicyGradientLearning):
 
     @property
     def clip(self) -> float:
-        """Of the ratio, in this round."""
+        """The clip range of the ratio in this round."""
         return self.config.clip * (self.left if self.config.anneal_clip else 1.0)
 
     def figures(self) -> dict[str, Any]:
-        """Of the last minibatch."""
+        """Figures of the last minibatch."""
         last = self.last
         return {
             "losses/policy_loss": last.policy_loss, "losses/value_loss": last.value_loss,
@@ -203,7 +203,7 @@ class PPOLearning(PolicyGradientLearning):
 
 
 class Last(NamedTuple):
-    """What the last minibatch has computed."""
+    """The results of the last minibatch."""
 
     policy_loss: torch.Tensor
     value_loss: torch.Tensor

@@ -48,11 +48,11 @@ class QLearning(Algorithm):
     """Over which exploration is scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> TablePolicy:
-        """One for an actor."""
+        """Make a policy for an actor."""
         return TablePolicy(self, observation_space, action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> TableLearning:
-        """One for the learner, which is always on the CPU; nothing is random."""
+        """Make the learner's table, always on the CPU; nothing is random."""
         del seed, device
         return TableLearning(self, observation_space, action_space)
 
@@ -63,12 +63,12 @@ def _extent(space: Space) -> tuple[int, int]:
 
 
 def epsilon(steps: int, over: float, final: float, initial: float = 1.0) -> float:
-    """The share of random actions after so many steps of all actors: from `initial` to `final` over so many."""
+    """The probability of a random action after `steps` of all actors: from `initial` to `final` over `over` steps."""
     return initial + min(1.0, steps / max(1.0, over)) * (final - initial)
 
 
 class TablePolicy(Policy):
-    """The best action, or now and then any; among equally good ones any."""
+    """The best action, or with probability epsilon a random one; ties are broken at random."""
 
     def __init__(self, config: QLearning, observation_space: Space, action_space: Space) -> None:
         self.config = config
@@ -76,13 +76,13 @@ class TablePolicy(Policy):
         self.size = self.states * self.n
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on a table."""
+        """Take a new table."""
         self.table = weights.reshape(self.states, self.n).copy()
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """The best actions, or with probability epsilon any."""
+        """The best actions, or with probability epsilon random ones."""
         rows = self.table[observations - self.first]
         config = self.config
         share = epsilon(steps, config.exploration_fraction * config.total_steps, config.exploration_final)
@@ -92,13 +92,13 @@ class TablePolicy(Policy):
         return np.where(best, lots, -1).argmax(1) + self.start, {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """For each state the action of the highest value."""
+        """The action with the highest value for each state."""
         best: NDArray[Any] = self.table[observations - self.first].argmax(1) + self.start
         return best
 
 
 class TableLearning(Learning):
-    """One step after the other, Q(s, a) moves towards r + gamma max Q(s', .) (equation 6.8)."""
+    """At each step, Q(s, a) moves towards r + gamma max Q(s', .) (equation 6.8)."""
 
     def __init__(self, config: QLearning, observation_space: Space, action_space: Space) -> None:
         self.config = config
@@ -106,11 +106,11 @@ class TableLearning(Learning):
         self.table = np.zeros((states, n), np.float32)
 
     def weights(self) -> NDArray[np.float32]:
-        """The table of values, one row a state."""
+        """The table of values, one row for each state."""
         return self.table.reshape(-1).copy()
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """All steps of a round, in the order in which they were made, environment by environment at each."""
+        """All steps of a round, in the order in which they were made, and by environment within a step."""
         table, config = self.table, self.config
         states = (batch["obs"].flatten() - self.first).tolist()
         actions = (batch["action"].flatten() - self.start).tolist()
@@ -126,9 +126,9 @@ class TableLearning(Learning):
         return {"losses/td_error": total / len(states), "losses/q_values": float(table.max(1).mean())}
 
     def state_dict(self) -> dict[str, Any]:
-        """The table is all that is learned."""
+        """The table, which is the whole state."""
         return {"table": self.table.copy()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.table[:] = state["table"]

@@ -54,63 +54,63 @@ class SAC(FromSequences, Continuous):
     """The entropy for which the temperature is learned; by default minus the number of actions (appendix D)."""
 
     def network(self, observation_space: Space, action_space: Space) -> Any:
-        """Observations to means and logarithms of standard deviations."""
+        """From observations to means and log standard deviations."""
         outputs = 2 * ActionBox(action_space).size
         if self.recurrent:
             return self.recurrent_actor(observation_space, outputs, width_of(self.recurrent))
         return self.actor(observation_space, outputs)
 
     def policy(self, observation_space: Space, action_space: Space) -> SquashedPolicy:
-        """One for an actor."""
+        """Make a policy for an actor."""
         kind = RecurrentSquashedPolicy if self.recurrent else SquashedPolicy
         return kind(self, self.network(observation_space, action_space), action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> SACLearning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         kind = RecurrentSACLearning if self.recurrent else SACLearning
         return kind(self, observation_space, action_space, seed, device)
 
 
 class SquashedPolicy(Policy):
-    """Draws from a normal distribution and squashes that into the bounds; random actions until `learning_starts`."""
+    """Samples from a normal distribution, squashed into the bounds; random actions until `learning_starts`."""
 
     def __init__(self, config: SAC, actor: Any, action_space: Space) -> None:
         self.infer: Any = (RecurrentInference if config.recurrent else Inference)(actor)
         self.bounds, self.config, self.size = ActionBox(action_space), config, self.infer.size
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on new weights."""
+        """Take new weights."""
         self.infer.load(weights)
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """A draw for each."""
+        """Sample an action for each observation."""
         if steps < self.config.learning_starts:
             return self.any(len(observations), rng), {}
         return self.draw(self.infer(observations), rng), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The mean of the normal distribution, squashed to the bounds of the actions."""
+        """The mean of the normal distribution, squashed into the bounds of the actions."""
         return self.best(self.infer(observations))
 
     def any(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Any n actions."""
+        """Sample n actions uniformly."""
         return self.bounds.outwards(rng.uniform(-1, 1, (n, self.bounds.size)).astype(np.float32))
 
     def draw(self, outputs: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-        """Of the distributions that these outputs of the network stand for."""
+        """Sample from the distributions that these outputs of the network describe."""
         n, size = len(outputs), self.bounds.size
         noise = np.exp(np.clip(outputs[:, size:], LEAST, MOST)) * rng.standard_normal((n, size), np.float32)
         return self.bounds.outwards(np.tanh(outputs[:, :size] + noise))
 
     def best(self, outputs: NDArray[Any]) -> NDArray[Any]:
-        """Of the same distributions, the means."""
+        """The means of these distributions."""
         return self.bounds.outwards(np.tanh(outputs[:, : self.bounds.size]))
 
 
 class RecurrentSquashedPolicy(SquashedPolicy, RecurrentPolicy):
-    """Likewise, by what it remembers, also of what it saw while its actions were random."""
+    """A `SquashedPolicy` with a memory, which also goes on while actions are random."""
 
     def __init__(self, config: SAC, actor: Any, action_space: Space) -> None:
         super().__init__(config, actor, action_space)
@@ -119,7 +119,7 @@ class RecurrentSquashedPolicy(SquashedPolicy, RecurrentPolicy):
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """A draw for each."""
+        """Sample an action for each observation."""
         states = self.given(states, len(observations))
         before = states.copy()
         outputs = self.infer(observations, states)
@@ -127,12 +127,12 @@ class RecurrentSquashedPolicy(SquashedPolicy, RecurrentPolicy):
         return self.any(len(outputs), rng) if random else self.draw(outputs, rng), {self.kept: before}
 
     def greedy(self, observations: NDArray[Any], states: States | None = None) -> NDArray[Any]:
-        """The mean of the normal distribution, squashed to the bounds of the actions."""
+        """The mean of the normal distribution, squashed into the bounds of the actions."""
         return self.best(self.infer(observations, self.given(states, len(observations))))
 
 
 class SACLearning(ActorAndCritics):
-    """Algorithm 1, but for acting: two critics, the actor, and the temperature, each by Adam."""
+    """Algorithm 1, without the acting: two critics, the actor, and the temperature, each optimized by Adam."""
 
     def __init__(self, config: SAC, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device, critics=2)
@@ -146,7 +146,7 @@ class SACLearning(ActorAndCritics):
 
     @property
     def of_actor(self) -> tuple[Flat, Flat]:
-        """The actor's half has the temperature, too."""
+        """Also the temperature, which belongs to the actor's half."""
         return self.flat["actor"], self.flat["temperature"]
 
     def act(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -154,7 +154,7 @@ class SACLearning(ActorAndCritics):
         return self.squashed(self.actor(obs))
 
     def squashed(self, outputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Actions between -1 and 1, and the logarithms of their probabilities (appendix C)."""
+        """Actions between -1 and 1, and their log-probabilities (appendix C)."""
         mean, log_std = outputs.chunk(2, 1)
         log_std = log_std.clamp(LEAST, MOST)
         noise = torch.empty_like(mean).normal_(generator=self.noise)
@@ -178,13 +178,13 @@ class SACLearning(ActorAndCritics):
         return figures | {"losses/qf_loss": loss.detach()}
 
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """Equation 7; and equation 18, by the logarithm of the temperature, as in the authors' code."""
+        """Equation 7; and equation 18 on the log temperature, as in the authors' code."""
         obs = self.inputs(batch["obs"])
         self.critics.requires_grad_(False)
         return (yield from self.improve_actions(obs, *self.act(obs)))
 
     def improve_actions(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> Descent:
-        """Those that the actor draws where critics, which have no gradients now, see this."""
+        """Improve the actor by the critics' values of these actions of its own; the critics have no gradients now."""
         temperature = self.log_temperature.detach().exp()
         loss = (temperature * log_prob - self.critics(obs, actions).amin(0)).mean()
         yield from self.descend("actor", loss)
@@ -199,11 +199,11 @@ class SACLearning(ActorAndCritics):
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """What actor and critics have, and the temperature."""
+        """Also the temperature."""
         return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])
@@ -213,9 +213,9 @@ class SACLearning(ActorAndCritics):
 
 
 class RecurrentSACLearning(SACLearning):
-    """Likewise, by all steps of sequences but for those of the burn-in; actor and critics have a GRU each.
+    """The same losses, on all steps of sequences after the burn-in; actor and critics have a GRU each.
 
-    The actor goes on from the state that it had when the sequence began; critics begin with zeros.
+    The actor starts from the state that was stored with the sequence; the critics start from zeros.
     """
 
     actor: Any
@@ -225,12 +225,12 @@ class RecurrentSACLearning(SACLearning):
         self.config = config
 
     def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
-        """So many, and the GRU that they share."""
+        """Make n critics, and the GRU that they share."""
         width = width_of(config.recurrent)
         return RecurrentCritics(n, self.bounds.size, observation_space, config.hidden, config.torso, width)
 
     def along(self, batch: Mapping[str, torch.Tensor], *nets: Recurrent) -> tuple[dict[str, torch.Tensor], list[Any]]:
-        """Steps (steps, sequences, ...) behind the burn-in, and what each of these remembers before them."""
+        """The steps (steps, sequences, ...) after the burn-in, and the state of each of these networks before them."""
         names, burn_in = ("obs", "action", "reward", "next_obs", "terminated", "truncated"), self.config.burn_in
         every = {name: batch[name].transpose(0, 1) for name in names}
         states = [batch["state"] if net is self.actor else torch.zeros_like(batch["state"]) for net in nets]

@@ -46,22 +46,22 @@ class TD3(Continuous):
     """Bound of this noise on either side. Section 6.1."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
-        """Observations to actions between -1 and 1."""
+        """From observations to actions between -1 and 1."""
         actor = self.actor(observation_space, ActionBox(action_space).size)
         return type(actor)(*actor, nn.Tanh())
 
     def policy(self, observation_space: Space, action_space: Space) -> DeterministicPolicy:
-        """One for an actor."""
+        """Make a policy for an actor."""
         actor = self.network(observation_space, action_space)
         return DeterministicPolicy(actor, action_space, noise=self.noise, learning_starts=self.learning_starts)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> TD3Learning:
-        """One for the learner."""
+        """Make the learner's networks and update."""
         return TD3Learning(self, observation_space, action_space, seed, device)
 
 
 class TD3Learning(ActorAndCritics):
-    """Algorithm 1, but for acting."""
+    """Algorithm 1, without the acting."""
 
     def __init__(self, config: TD3, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device, critics=config.critics)
@@ -69,16 +69,16 @@ class TD3Learning(ActorAndCritics):
         self.target_actor = deepcopy(self.actor).requires_grad_(False)
         self.networks["target_actor"] = self.target_actor
         self.flat["target_actor"] = Flat(self.target_actor.parameters())
-        self.updates = {"critics": 0, "actor": 0}  # that there were, or could have been
+        self.updates = {"critics": 0, "actor": 0}  # including those that the delay skipped
         self.actor_loss = torch.tensor(0.0)
 
     @property
     def of_actor(self) -> tuple[Flat]:
-        """Critics go by the target."""
+        """The target actor, which the critics use."""
         return (self.flat["target_actor"],)
 
     def is_late(self, half: str) -> bool:
-        """Whether this is an update of the actor and of all targets."""
+        """Whether this update also updates the actor and all targets."""
         self.updates[half] += 1
         return self.updates[half] % self.config.policy_delay == 0
 
@@ -98,7 +98,7 @@ class TD3Learning(ActorAndCritics):
         return figures | {"losses/qf_loss": loss.detach()}
 
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """The deterministic policy gradient, by the first critic, now and then."""
+        """The deterministic policy gradient, by the first critic, in every `policy_delay`-th update."""
         if self.is_late("actor"):
             obs = self.inputs(batch["obs"])
             self.critics.requires_grad_(False)
@@ -110,11 +110,11 @@ class TD3Learning(ActorAndCritics):
         return {"losses/actor_loss": self.actor_loss}
 
     def state_dict(self) -> dict[str, Any]:
-        """Also how many updates there were."""
+        """Also the number of updates."""
         return super().state_dict() | {"updates": self.updates, "actor_loss": float(self.actor_loss)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         self.updates = {name: count(state["updates"][name]) for name in self.updates}
         self.actor_loss = torch.tensor(state["actor_loss"])

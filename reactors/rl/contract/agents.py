@@ -1,8 +1,8 @@
-"""What is an algorithm for many agents, to the dataflow that trains it?
+"""What does the dataflow need of an algorithm for many agents?
 
-One like others, whose observation space is a `Team`: agents with the same spaces, that share a network. A policy acts
-for all of them that are there, row by row; what is learned from are joint transitions (`Team.experience`). A program
-has a learner for each team, and here is what makes one policy of theirs.
+It is an algorithm whose observation space is a `Team`: agents with the same spaces that share a network. A policy acts
+for all agents of the team that are present, one row each. It learns from joint transitions (`Team.experience`). A
+program has one learner for each team; `Company` joins their policies to one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.envs.spaces import Space
 
-    Memories = NDArray[np.float32]  # (environments, agents, width); those of episodes that begin are zeros
+    Memories = NDArray[np.float32]  # (environments, agents, width); zeros where an episode begins
 
 Groups: TypeAlias = Mapping[str, Any] | None
 
@@ -40,9 +40,9 @@ class MultiAgent(Algorithm):
     """Hyperparameters of algorithms for many agents."""
 
     central: ClassVar[bool] = False
-    """Whether it learns from the state of the environment, or from what all see together where that has none."""
+    """Whether it learns from the state of the environment, or without one from the joint observations of all agents."""
     together: ClassVar[bool] = False
-    """Of one that learns by replay: whether it learns from what a group does together, or from each agent's steps."""
+    """If it learns by replay: whether it learns from the joint steps of a group, or from each agent's own steps."""
 
     groups: Groups = None
     """Agents by the names of their groups, each a tuple of names or patterns: {"good": ("agent_*",)}. A group has a
@@ -54,7 +54,7 @@ class MultiAgent(Algorithm):
     """Let a network that several share see which of them it acts for, one-hot behind a vector. As Yu et al., 2022."""
 
     def __post_init__(self) -> None:
-        """Also refuse groups that are none."""
+        """Also refuse invalid groups."""
         super().__post_init__()
         said = f"groups of {type(self).__name__}"
         given: Any = self.groups
@@ -71,7 +71,7 @@ class MultiAgent(Algorithm):
                 )
 
     def check(self, observation_space: Any, action_space: Any) -> None:
-        """Refuse groups and spaces that cannot be; of a `Cast` those of all teams, of a `Team` its own."""
+        """Refuse invalid groups and spaces: of all teams for a `Cast`, of the team itself for a `Team`."""
         if isinstance(observation_space, Team):
             self.check_team(observation_space, action_space)
             return
@@ -84,9 +84,9 @@ class MultiAgent(Algorithm):
             self.check_team(team, actions_of(observation_space, team))
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Refuse spaces of a team that it cannot take; by default as of a single agent, but for Discrete observations.
+        """Refuse spaces of a team that it cannot take; by default as for a single agent.
 
-        Networks see those one-hot.
+        Discrete observations are allowed, too: networks see them one-hot.
         """
         seen = team.observation_space
         if isinstance(seen, gym.spaces.Discrete):
@@ -102,23 +102,23 @@ class MultiAgent(Algorithm):
             raise ParameterError(f"group {team.name!r}: {error}") from None
 
     def teams(self, cast: Cast) -> tuple[Team, ...]:
-        """The groups that have a network each."""
+        """The groups, each of which has its own network."""
         return cast.teams(self.groups, apart=self.share is None, central=self.central, path=self.name)
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
-        """As of a single agent, but for the name of what a policy remembers of an episode."""
+        """As for a single agent, except for the name of the recurrent state."""
         found = super().remembered(action_space)
         return {MEMORY if name == STATE else name: kind for name, kind in found.items()}
 
     def policy(self, observation_space: Any, action_space: Any) -> Policy:
-        """Of a `Team`, what acts for it; of a `Cast`, what acts for all."""
+        """The policy for a `Team`, or for all agents of a `Cast`."""
         if isinstance(observation_space, Cast):
             teams = self.teams(observation_space)
             return Company(observation_space, teams, [self.policy(t, actions_of(observation_space, t)) for t in teams])
         return self.team_policy(observation_space, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> Policy:
-        """What acts for a team: its observations are records, as `Team.seen` has them."""
+        """The policy for a team: its observations are records, as described by `Team.seen`."""
         raise NotImplementedError
 
 
@@ -128,10 +128,10 @@ def actions_of(cast: Cast, team: Team) -> Space:
 
 
 class Company(Policy):
-    """The policies of all teams, with the weights of one behind those of the other.
+    """The policies of all teams as one policy; its weights are theirs, concatenated.
 
-    `greedy_of` takes and gives what a step of the environment has, by agent; what one sees is with its mask, or None.
-    Who plays keeps `memories`, as `fresh` makes them, if a policy is recurrent.
+    `greedy_of` takes and returns dicts by agent, as a step of the environment does; each observation comes with its
+    action mask, or None. If a policy is recurrent, the caller keeps the `memories`, as `fresh` makes them.
     """
 
     def __init__(self, cast: Cast, teams: Sequence[Team], policies: Sequence[Policy]) -> None:
@@ -139,7 +139,7 @@ class Company(Policy):
         self.size = sum(policy.size for policy in policies)
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on the weights of all."""
+        """Take new weights for all policies."""
         at = 0
         for policy in self.policies:
             policy.load(weights[at : at + policy.size])
@@ -148,21 +148,21 @@ class Company(Policy):
     def act(
         self, observations: Any, rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Teams act one by one."""
+        """Not available: teams act one by one."""
         raise NotImplementedError("teams act one by one")
 
     def greedy(self, observations: Any) -> Any:
-        """As `greedy_of`."""
+        """The same as `greedy_of`."""
         return self.greedy_of(observations)
 
     def fresh(self, n: int) -> list[Memories | None]:
-        """What agents of each team remember in n episodes that begin; None of a team that remembers nothing."""
+        """The initial recurrent states of each team for n episodes; None for a team whose policy is not recurrent."""
         return [memories_of(policy, team, n) for team, policy in zip(self.teams, self.policies, strict=True)]
 
     def greedy_of(
         self, observations: Sequence[Mapping[Any, Any]], memories: Sequence[Memories | None] | None = None
     ) -> list[dict[Any, Any]]:
-        """The best actions in several environments, each with (observation, mask) of those that are there, by agent."""
+        """The greedy actions in several environments, each a dict of (observation, mask) by present agent."""
         found: list[dict[Any, Any]] = [{} for _ in observations]
         known = self.fresh(len(observations)) if memories is None else memories
         for team, policy, mine in zip(self.teams, self.policies, known, strict=True):
@@ -177,7 +177,7 @@ def act_for(
     choose: Callable[[NDArray[Any]], NDArray[Any]],
     found: Sequence[dict[Any, Any]],
 ) -> None:
-    """Let `choose` give the actions of those of a team that are there, and put them into `found`, as `greedy_of`."""
+    """Choose the actions of a team's present agents with `choose`, and put them into `found`, as in `greedy_of`."""
     seen, where = team_rows(cast, team, observations)
     if len(seen):
         taken = reader(actions_of(cast, team)) or copy
@@ -186,9 +186,9 @@ def act_for(
 
 
 def sides_of(teams: Sequence[Team]) -> list[tuple[int, list[int]]]:
-    """Who may play against all others: each team, or of one team that is all there is each of its agents.
+    """The sides that can play against all others: each team, or each agent if there is only one team.
 
-    A team, and who of the cast is on this side.
+    For each side: the index of its team, and its agents' places in the cast.
     """
     if len(teams) == 1:
         return [(0, [member]) for member in teams[0].members]
@@ -196,7 +196,7 @@ def sides_of(teams: Sequence[Team]) -> list[tuple[int, list[int]]]:
 
 
 def memories_of(policy: Policy, team: Team, n: int) -> Memories | None:
-    """What agents of a team remember in n episodes that begin: float32 (n, agents, width), if they remember."""
+    """The initial states of a team's agents in n episodes: float32 (n, agents, width); None if not recurrent."""
     if not isinstance(policy, RecurrentPolicy):
         return None
     agents = len(team.members)
@@ -204,7 +204,7 @@ def memories_of(policy: Policy, team: Team, n: int) -> Memories | None:
 
 
 def by_memory(memories: Memories | None, choose: Callable[..., Any], seen: NDArray[Any]) -> Any:
-    """What `choose` makes of records, and of the states of those who have `seen` them, which go on in `memories`."""
+    """Call `choose` with the records `seen` and, if recurrent, with their states from `memories`, which it updates."""
     if memories is None:
         return choose(seen)
     where = seen["env"], seen["agent"]
@@ -215,26 +215,26 @@ def by_memory(memories: Memories | None, choose: Callable[..., Any], seen: NDArr
 
 
 def forget_those(memories: Memories | None, cast: Cast, team: Team, env: int, agents: Container[Any] | None) -> None:
-    """What these agents of a team remember in an environment; by default all do."""
+    """Reset the memories of these agents of a team in an environment; by default of all agents."""
     if memories is not None:
         memories[env, [agents is None or cast.agents[i] in agents for i in team.members]] = 0
 
 
 class PlayingTogether:
-    """Greedy actions in n environments; what agents remember there is kept here, if they do.
+    """Greedy actions in n environments; keeps the recurrent states of the agents, if there are any.
 
-    An agent begins with nothing where the episode does, and where it comes again after its end.
+    An agent's state is reset when its episode begins, and when it comes back after its end.
     """
 
     def __init__(self, company: Company, n: int) -> None:
         self.company, self.memories = company, company.fresh(n)
 
     def __call__(self, observations: Sequence[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
-        """As `Company.greedy_of`."""
+        """The same as `Company.greedy_of`."""
         return self.company.greedy_of(observations, self.memories)
 
     def ended(self, env: int, agents: Container[Any] | None = None) -> None:
-        """Forget the episodes of these agents in an environment; by default of all."""
+        """Reset the states of these agents in an environment; by default of all agents."""
         for team, mine in zip(self.company.teams, self.memories, strict=True):
             forget_those(mine, self.company.cast, team, env, agents)
 
@@ -242,7 +242,7 @@ class PlayingTogether:
 def team_rows(
     cast: Cast, team: Team, observations: Sequence[Mapping[Any, Any]]
 ) -> tuple[NDArray[Any], list[tuple[int, Any]]]:
-    """Of several environments, those of a team that are there: records to act on, and (environment, agent) of each."""
+    """A team's present agents in several environments: records to act on, and (environment, agent) of each."""
     where = [
         (env, j, cast.agents[i])
         for env, seen in enumerate(observations)

@@ -1,8 +1,8 @@
-"""What is an algorithm, to the dataflow that runs it?
+"""What does the dataflow need of an algorithm?
 
-A dataclass of hyperparameters that makes two objects: a `Policy`, of which every actor has one, and a `Learning`, of
-which the learner has one. Weights go from one to the other as a flat vector, experience comes back as arrays. Neither
-knows where it runs, or what the others do meanwhile.
+An algorithm is a dataclass of hyperparameters that makes two objects: a `Policy` for each actor, and a `Learning` for
+each learner. Weights go from the learner to the policies as a flat vector; experience comes back as arrays. Neither
+object knows where it runs, or what the others are doing.
 """
 
 from __future__ import annotations
@@ -41,79 +41,81 @@ class Policy(ABC):
 
     @abstractmethod
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on new weights, of which it keeps no view."""
+        """Take new weights; keep a copy, not a view."""
 
     @abstractmethod
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Actions for a batch of observations, and what is to be remembered of each choice.
+        """Choose actions for a batch of observations; returns them and what to remember of each choice.
 
-        `steps` is the number of environment steps that all actors have made, by which exploration may be scheduled.
+        `steps` is the number of environment steps that all actors have made, for example for an exploration schedule.
         """
 
     @abstractmethod
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The actions that it thinks best."""
+        """The greedy actions for a batch of observations."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What it has to continue from beside its weights, such as noise that goes on from step to step."""
+        """State to resume from other than the weights, such as noise that is correlated from step to step."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most policies have nothing else
-        """Continue from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
 
 
 class Learning(ABC):
-    """Networks, optimizers, and what one batch does to them."""
+    """Networks, optimizers, and how they learn from a batch."""
 
     draws: ClassVar[bool] = False
-    """Whether `learn` draws from torch without a generator of its own, as dropout does. Then each learner lends it one,
-    from its own seed, which costs some microseconds for each operation. Others are refused such draws."""
+    """Whether `learn` draws random numbers from torch without a generator of its own, as dropout does. If so, each
+    learner lends it a generator with the learner's own seed, which costs some microseconds for each operation. If
+    not, such draws are refused."""
 
     @property
     def flats(self) -> Sequence[Flat]:
-        """Parameters whose gradients it descends, one `networks.Flat` for each optimizer.
+        """The parameters that it optimizes, one `networks.Flat` for each optimizer.
 
-        Without any, as it is by default, there can be but one learner.
+        If it is empty, which is the default, there can be only one learner.
         """
         return ()
 
     @abstractmethod
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update, or all that an on-policy algorithm makes of a batch, as a generator.
+        """A generator that makes one update, or for an on-policy algorithm all updates from a batch.
 
-        Before each step of an optimizer it yields the one of `flats` whose gradients are ready: several learners put
-        their mean in their place, and a single one just goes on. `networks.descend` does that for one loss. Learners
-        that share a batch must yield the same in the same order, whatever is in their parts of it.
+        Before each step of an optimizer, it yields the member of `flats` whose gradients are ready. Several learners
+        then replace these gradients by their mean; a single learner just continues. `networks.descend` does this for
+        one loss. Learners that share a batch must yield the same in the same order, whatever their parts of the batch
+        contain.
 
-        It returns figures to be logged. A figure that is a tensor stands for its mean, which is asked for only where it
-        is logged. An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is
-        prioritized. An on-policy one has fields (steps, environments, ...).
+        It returns figures for the log. A figure that is a tensor stands for its mean, which is computed only when it is
+        logged. An off-policy batch has fields (n, ...); if replay is prioritized, the figures include `errors`, float32
+        (n,). An on-policy batch has fields (steps, environments, ...).
         """
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - not all that learns is random
-        """Draw random numbers from this seed from now on: of several learners with the same networks, each its own."""
+        """Draw random numbers from this seed from now on; several learners with the same networks get a seed each."""
 
     @abstractmethod
     def weights(self) -> NDArray[np.float32]:
-        """What policies need, as one vector."""
+        """The weights that policies need, as one vector."""
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """All that there is to continue from."""
+        """The whole state to resume from."""
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):
-    """Hyperparameters that all algorithms have.
+    """The hyperparameters that all algorithms have.
 
-    What `policy` and `learning` draw from torch, the first weights of networks above all, follows from the seed and
-    leaves torch's own generator alone: modules are made in them as anywhere.
+    All random numbers that `policy` and `learning` draw from torch, above all the initial weights of networks, follow
+    from the seed and leave torch's own generator alone. So modules can be made in these methods as anywhere else.
     """
 
     name: ClassVar[str]
@@ -122,9 +124,9 @@ class Algorithm(ABC):
     continuous: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("num_envs",)
-    """Hyperparameters of which each of several learners has its part."""
+    """Hyperparameters that several learners divide among themselves."""
     alone: ClassVar[tuple[str, ...]] = ()
-    """Hyperparameters that only one learner can have, for they go by all of a batch."""
+    """Hyperparameters that need the whole batch, so that only a single learner can use them."""
     __signature__: ClassVar[Signature] = Signature()
 
     num_envs: Count = 8
@@ -135,27 +137,27 @@ class Algorithm(ABC):
     """Discount. Usual."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Networks begin by the seed, also where users write the methods that make them."""
+        """Seed the initial weights of networks, also in `policy` and `learning` methods that users write."""
         super().__init_subclass__(**options)
         for name, seeded in (("policy", _seeded_policy), ("learning", _seeded_learning)):
             if name in vars(cls):
                 setattr(cls, name, seeded(vars(cls)[name]))
 
     def __new__(cls, *positional: Any, **named: Any) -> Self:
-        """Refuse names that are none of hyperparameters, and classes whose hyperparameters would be ignored."""
+        """Refuse unknown hyperparameters, and classes whose hyperparameters would be ignored."""
         check_call(cls, positional, named)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Refuse hyperparameters that cannot be."""
+        """Refuse invalid hyperparameters."""
         check(self)
 
     @classmethod
     def preset(cls, env: str, **others: Any) -> Self:
-        """With hyperparameters that are known to suit an environment, and `others` in the place of some of them.
+        """The algorithm with hyperparameters that are known to suit an environment; `others` override them.
 
-        `env` is a name, as in `rl.train`; that of Atari's games is `atari:GAME`. `rl.presets()` has all there are, and
-        where their numbers are from. Raises `ParameterError` if there is none.
+        `env` is a name, as in `rl.train`; for Atari games it is `atari:GAME`. `rl.presets()` lists all presets, and the
+        sources of their numbers. Raises `ParameterError` if there is no preset.
 
         >>> from reactors import rl
         >>> rl.PPO.preset("CartPole-v1").epochs, rl.PPO.preset("atari:Pong", epochs=3).clip
@@ -164,13 +166,14 @@ class Algorithm(ABC):
         return cls(**needed_preset(cls, env).values | others)
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - as `lacking.explains` calls it
-        """What to add to the message that it has no attribute of this name."""
+        """What to add to the message when there is no attribute of this name."""
         return no_attribute(name, [each for each in dir(self) if not each.startswith("_")])
 
     def scheduled(self, total_steps: int) -> Self:
-        """The same for a run of so many steps, over which learning rates and exploration may go; `rl.train` says it.
+        """A copy for a run of `total_steps`, over which its schedules go; `rl.train` calls it.
 
-        They are its field `total_steps`, if it has one.
+        These are schedules of learning rates and exploration. It sets the field `total_steps`, if the algorithm has
+        one.
         """
         if all(field.name != "total_steps" for field in fields(self)):
             return self
@@ -180,7 +183,7 @@ class Algorithm(ABC):
         return made
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
-        """Refuse spaces that it cannot take, and, if it has networks, defaults of torch that these are not made for."""
+        """Refuse spaces that it cannot take, and, for networks, torch defaults of another dtype or device."""
         if not self.tabular:
             _check_torch(self.name)
         if self.tabular:
@@ -211,9 +214,9 @@ class Algorithm(ABC):
         )
 
     def part(self, learners: int) -> Self:
-        """Its hyperparameters for one of so many learners, which share each batch evenly.
+        """The hyperparameters for one of several `learners` that share each batch evenly.
 
-        Raises `ParameterError` where that cannot be.
+        Raises `ParameterError` if a batch cannot be shared in this way.
         """
         for name in self.alone:
             if learners > 1 and getattr(self, name):
@@ -235,30 +238,30 @@ class Algorithm(ABC):
         del action_space
 
     def takes(self) -> list[str]:
-        """Kinds of action spaces."""
+        """The kinds of action spaces that it takes, in words."""
         return ["Discrete"] * self.discrete + ["Box with one axis"] * self.continuous
 
     def remembered(self, action_space: gym.Space[Any]) -> dict[str, Any]:
-        """Dtypes of what `Policy.act` gives beside the actions."""
+        """The dtypes of what `Policy.act` returns besides the actions."""
         del action_space
         return {}
 
     @abstractmethod
     def policy(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Policy:
-        """One for an actor."""
+        """Make a policy for an actor."""
 
     @abstractmethod
     def learning(
         self, observation_space: gym.Space[Any], action_space: gym.Space[Any], seed: int, device: str = "cpu"
     ) -> Learning:
-        """One for the learner, whose networks are initialised from the seed."""
+        """Make a `Learning` for a learner; its networks are initialised from the seed."""
 
 
 explains(Algorithm)
 
 
 def _check_torch(name: str) -> None:
-    """Refuse defaults of torch by which networks would be made that do not take what actors send."""
+    """Refuse torch defaults with which the networks would not accept what actors send."""
     for what, default, wanted, remedy in (
         ("dtype", torch.get_default_dtype(), "torch.float32", "torch.set_default_dtype(torch.float32)"),
         (
@@ -277,7 +280,7 @@ def _check_torch(name: str) -> None:
 def _seeded_policy(make: Callable[..., Policy]) -> Callable[..., Policy]:
     @wraps(make)
     def policy(self: Algorithm, *spaces: Any, **named: Any) -> Policy:
-        with Seeded(0):  # its weights are replaced when it loads some
+        with Seeded(0):  # its initial weights do not matter: it loads others
             return make(self, *spaces, **named)
 
     return policy

@@ -1,4 +1,4 @@
-"""Has a policy chosen an action of the space for each observation?"""
+"""Does a policy return an action of the space for each observation?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Chosen:
-    """What `policy` has to give for observations: actions in `space`, one for each.
+    """Checks what a `policy` returns for observations: one action in `space` for each.
 
     >>> import gymnasium as gym
     >>> chosen = Chosen(object(), gym.spaces.Discrete(2))
@@ -30,7 +30,7 @@ class Chosen:
     """
 
     def __init__(self, policy: Policy, space: gym.Space[Any]) -> None:
-        where: Any = array_type(space)  # of a Box or a Discrete, which algorithms take
+        where: Any = array_type(space)  # algorithms take only Box and Discrete spaces
         self.name, self.space, self.dtype, self.shape = type(policy).__name__, space, where.dtype, where.shape
 
     def checked(self, actions: Any, n: int, method: str) -> NDArray[Any]:
@@ -55,7 +55,7 @@ class Chosen:
         return found
 
     def noted(self, remembered: Any, names: Any, n: int) -> None:
-        """Refuse what is remembered of n choices if it is not what the algorithm says, or not of each."""
+        """Refuse what is remembered of n choices if it is not as the algorithm declares it, or not one for each."""
         if remembered.keys() != names:
             raise ValueMismatchError(
                 f"{self.name}.act remembers {_listed(remembered)}, but `remembered` of its algorithm names "

@@ -1,7 +1,7 @@
-"""Which method of an algorithm does not keep what the others count on?
+"""Which method of an algorithm breaks the contract?
 
-Most of it shows before anything runs: a policy acts once on some observations, as an actor would have it. What only
-learning shows is looked at where the learner gets it. An `ArgumentError` names class and method, fact and remedy.
+Most mistakes show before anything runs: a policy acts once on some observations, as an actor would use it. What only
+learning can show is checked when the learner receives it. An `ArgumentError` names class and method, fact and remedy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def check_learning(algorithm: Algorithm, learning: Any) -> NDArray[np.float32]:
-    """Refuse what `learning()` should not have returned; its first weights."""
+    """Refuse what `learning()` should not have returned; returns its initial weights."""
     if not isinstance(learning, Learning):
         raise ArgumentError(
             f"{type(algorithm).__name__}.learning() returned {_kind(learning)}; let it return an rl.Learning"
@@ -63,7 +63,7 @@ def check_policy(
     weights: NDArray[np.float32],
     n: int,
 ) -> None:
-    """Refuse a policy that does not take what `learning` gives, or does not act on `n` observations as it has to."""
+    """Refuse a policy that does not take `learning`'s weights, or does not act on `n` observations as it should."""
     policy: Any = algorithm.policy(observation_space, action_space)  # type: ignore[arg-type]  # a Team, if it is of many
     kind = f"{type(policy).__name__}"
     if not isinstance(policy, Policy):
@@ -95,7 +95,7 @@ def check_policy(
 
 
 def _seen(space: gym.Space[Any] | Team, action_space: gym.Space[Any], n: int) -> NDArray[Any]:
-    """What a policy gets of n observations: themselves, or of a team records."""
+    """What a policy gets for n observations: the observations, or records for a team."""
     if not isinstance(space, Team):
         return _observations(space, n)
     seen = np.zeros(n, space.seen(action_space))
@@ -106,7 +106,7 @@ def _seen(space: gym.Space[Any] | Team, action_space: gym.Space[Any], n: int) ->
 
 
 def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
-    """Some of a space, always the same."""
+    """Some observations of a space, always the same ones."""
     space = deepcopy(space)
     space.seed(0)
     block: NDArray[Any] = rows(array_type(space), n)
@@ -157,7 +157,7 @@ def _check_remembered(
 
 
 def descent(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch.Tensor]) -> Descent:
-    """What `learn` makes of a batch, if it is a generator that returns figures."""
+    """The generator that `learn` returns for a batch, checked to return figures."""
     running: Any = learning.learn(batch)
     where = f"{type(learning).__name__}.learn() of {algorithm.name}"
     if not isinstance(running, GeneratorType):
@@ -186,7 +186,7 @@ def numbers(algorithm: Algorithm, learning: Learning, figures: Mapping[str, Any]
 
 
 def errors(algorithm: Algorithm, learning: Learning, figures: dict[str, Any], n: int) -> torch.Tensor:
-    """Of a batch of n transitions, by which prioritized replay draws; they are taken out of the figures."""
+    """The errors for prioritized replay of n transitions; they are removed from the figures."""
     found: Any = figures.pop("errors", None)
     if not isinstance(found, torch.Tensor) or found.shape != (n,):
         what = "no 'errors'" if found is None else f"{_kind(found)} as 'errors'"
@@ -198,7 +198,7 @@ def errors(algorithm: Algorithm, learning: Learning, figures: dict[str, Any], n:
 
 
 def _kind(value: Any) -> str:
-    """A value in few words."""
+    """A value in a few words."""
     if isinstance(value, np.ndarray | torch.Tensor):
         return f"{type(value).__name__} of shape {tuple(value.shape)} and dtype {value.dtype}"
     if value is None or isinstance(value, bool | int | float | str):

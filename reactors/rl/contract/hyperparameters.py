@@ -1,7 +1,7 @@
-"""What may the hyperparameters of an algorithm be?
+"""Which values can the hyperparameters of an algorithm have?
 
-Their types say so: `gamma: Share = 0.99` is a number from 0 to 1. A subclass that has another default keeps the bounds,
-whether it says them again or not; what has no bounds is checked for its type.
+Their types say so: `gamma: Share = 0.99` is a number from 0 to 1. A subclass with another default keeps the bounds,
+whether it repeats them or not; fields without bounds are checked for their type.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check(hyperparameters: object) -> None:
-    """Refuse a value that its field does not take; `ArgumentError` says which, and what it takes.
+    """Refuse a value that its field does not take; the `ArgumentError` says which one, and what it takes.
 
     >>> from reactors import rl
     >>> rl.PPO(gamma=2)
@@ -40,7 +40,7 @@ def check(hyperparameters: object) -> None:
 
 
 def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[str]) -> None:
-    """Refuse what `kind(*positional, **named)` has no hyperparameters for; `ArgumentError` says what is meant."""
+    """Refuse arguments of `kind(...)` that are no hyperparameters; the `ArgumentError` says what may be meant."""
     _check_class(kind)  # type: ignore[arg-type]
     parameters = _parameters(kind)
     kinds = {each.kind for each in parameters.values()}
@@ -58,7 +58,7 @@ def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[s
 
 
 class Signature:
-    """What a class says that it is called with: the arguments of `__init__`, although it has a `__new__`."""
+    """The signature of a class: the arguments of `__init__`, although the class has a `__new__`."""
 
     def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
         return inspect.Signature([*_parameters(owner).values()])
@@ -71,7 +71,7 @@ def _parameters(kind: type[Any]) -> dict[str, inspect.Parameter]:
 
 @cache
 def _check_class(kind: type[Any]) -> None:
-    """Refuse a class whose hyperparameters would be ignored, or that does not say what it is."""
+    """Refuse a class whose hyperparameters would be ignored, or that lacks its name or kind."""
     known = {field.name for field in fields(kind)}
     for each in kind.__mro__:
         if not is_dataclass(each):
@@ -98,13 +98,13 @@ def _check_class(kind: type[Any]) -> None:
 
 @cache
 def _hints(kind: type[Any]) -> dict[str, Any]:
-    """The type of every field, with the nearest bounds that a class or one of its bases says for it."""
+    """The type of every field, with the nearest bounds that a class or one of its bases declares for it."""
     found: dict[str, Any] = {}
     for each in reversed(kind.__mro__):
         own = inspect.get_annotations(each)
         try:
             hints = typing.get_type_hints(each, include_extras=True) if own else {}
-        except NameError:  # of a type that only type checkers import
+        except NameError:  # a type that only type checkers import
             hints = {}
         for name in own:
             if name not in found or bounded(hints.get(name)):

@@ -1,6 +1,6 @@
-"""What does a policy remember of an episode, and who keeps it?
+"""What state does a recurrent policy have, and who keeps it?
 
-Who plays: each environment, each agent in it, or each client, has a state of its own, and a policy knows none of them.
+The caller keeps it: each environment, each agent in it, or each client, has a state of its own. The policy holds none.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @public("rl.RecurrentPolicy")
 class RecurrentPolicy(Policy):
-    """A policy that remembers: `act` and `greedy` also take the states of their environments, and make them go on.
+    """A policy with recurrent states: `act` and `greedy` also take the states of their environments, and update them.
 
-    `states` are float32 (n, width), a row for each observation, and are changed in place; those of episodes that begin
-    are zeros, as `fresh` makes them. What learns has to know from which state it went on: what `act` remembers has
-    `state`, float32 (n, width), as it was before; of many agents that is their `memory`, for there `state` is the
-    environment's. Raises `ArgumentError` without states.
+    `states` are float32 (n, width), one row for each observation, and are changed in place. At the beginning of an
+    episode they are zeros, as `fresh` makes them. Learning needs the state from before each choice: `act` returns it as
+    `state`, float32 (n, width). With many agents it is called `memory`, because there `state` is the environment's.
+    Raises `ArgumentError` if no states are given.
 
     >>> import gymnasium as gym
     >>> from reactors import rl
@@ -43,24 +43,24 @@ class RecurrentPolicy(Policy):
 
     width: int
     kept: ClassVar[str] = STATE
-    """The name of the state in what `act` remembers."""
+    """The name under which `act` returns the state."""
 
     @abstractmethod
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Actions for a batch of observations, and what is to be remembered of each choice."""
+        """Choose actions for a batch of observations; returns them and what to remember of each choice."""
 
     @abstractmethod
     def greedy(self, observations: NDArray[Any], states: States | None = None) -> NDArray[Any]:
-        """The actions that it thinks best."""
+        """The greedy actions for a batch of observations."""
 
     def fresh(self, n: int) -> States:
-        """The states of n episodes that begin."""
+        """The initial states of n episodes."""
         return np.zeros((n, self.width), np.float32)
 
     def given(self, states: States | None, n: int) -> States:
-        """These states, of n observations. Raises `ArgumentError` where there are none, or others."""
+        """The states for n observations, checked. Raises `ArgumentError` if they are missing or do not fit."""
         if states is None or states.shape != (n, self.width) or states.dtype != np.float32:
             what = "no states" if states is None else f"states of shape {states.shape} and dtype {states.dtype}"
             raise ArgumentError(
@@ -71,7 +71,7 @@ class RecurrentPolicy(Policy):
 
 
 class Playing:
-    """Greedy actions in n environments, whose states are kept here if the policy has any."""
+    """Greedy actions in n environments; keeps their states if the policy is recurrent."""
 
     def __init__(self, policy: Policy, n: int) -> None:
         self.policy = policy
@@ -84,6 +84,6 @@ class Playing:
         return self.policy.greedy(observations)
 
     def ended(self, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]) -> None:
-        """Forget the episodes that end so; both bool (n,)."""
+        """Reset the states of environments whose episode has ended; both arguments are bool (n,)."""
         if self.states is not None:
             forget(self.states, terminated, truncated)

@@ -1,4 +1,4 @@
-"""What is kept of each step for an algorithm to learn from?"""
+"""What is stored of each step for an algorithm to learn from?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def experience_dtype(
     algorithm: Algorithm, observation_space: gym.Space[Any] | Team, action_space: gym.Space[Any]
 ) -> Any:
-    """A transition, and what the algorithm's policy remembers of each; of a `Team`, a joint transition."""
+    """A transition with what the algorithm's policy remembers of each choice; for a `Team`, a joint transition."""
     if isinstance(observation_space, Team):
         return observation_space.experience(action_space, algorithm.remembered(action_space))
     plain = transition_dtype(observation_space, action_space)

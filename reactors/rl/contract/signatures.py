@@ -1,4 +1,4 @@
-"""Do the methods of an algorithm of one's own take what they are called with?"""
+"""Do the methods of a user's algorithm take the arguments that they are called with?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reactors.errors import ArgumentError
 
 
 def check_signatures(thing: object, base: type, of: str) -> None:
-    """Refuse a `thing` whose methods cannot be called as those of its `base`; it is of the algorithm named `of`."""
+    """Refuse a `thing` with methods that cannot be called like those of its `base`; `of` is the algorithm's name."""
     for name, declared in vars(base).items():
         if name.startswith("_") or not isinstance(declared, FunctionType):
             continue
@@ -20,7 +20,7 @@ def check_signatures(thing: object, base: type, of: str) -> None:
             raise ArgumentError(f"{where} is {method!r}, and no method; write def {name}{plain}")
         try:
             found = inspect.signature(method)
-        except ValueError:  # it is native code, which does not say
+        except ValueError:  # native code has no signature
             continue
         try:
             found.bind(*wanted)

@@ -1,7 +1,7 @@
-"""How do learners see Atari's games?
+"""How do learners see Atari games?
 
-As in "Human-level control through deep reinforcement learning" (Mnih et al., Nature 518, 2015): by Gymnasium's
-wrappers, and by two that it has not.
+As in "Human-level control through deep reinforcement learning" (Mnih et al., Nature 518, 2015): with Gymnasium's
+wrappers, and two more.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ _NEEDED = {"ale_py": "ale-py", "cv2": "opencv-python-headless"}
 @public("rl.atari")
 @dataclass(frozen=True)
 class atari:  # noqa: N801 - one calls it, as functools.partial
-    """A function that makes environments of an Atari game, named as in `ALE/Pong-v5`, prepared as by Mnih et al., 2015.
+    """A function that makes environments of an Atari game, named as in `ALE/Pong-v5`.
 
-    Observations are uint8 (stack, screen_size, screen_size); with `grey=False` there is a last axis of 3 colours.
-    Evaluations, views and videos of `rl.train` and what comes of it are of `evaluation`: of whole games and what the
-    game itself pays.
+    The environments are preprocessed as by Mnih et al., 2015. Observations are uint8 (stack, screen_size, screen_size);
+    with `grey=False`, there is a last axis of 3 colours. Evaluations, views and videos of `rl.train` and of its results
+    use `evaluation`: whole games with the game's own scores.
 
-    Raises `ParameterError` for a game that there is not, a number that makes no sense, and where ale-py or OpenCV is
-    missing.
+    Raises `ParameterError` for an unknown game, for a number that makes no sense, and if ale-py or OpenCV is missing.
 
     >>> from reactors import rl
     >>> env = rl.atari("Pong")()
@@ -89,7 +88,7 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
             raise ParameterError(f"sticky of rl.atari is {self.sticky!r}; write a probability, from 0 to 1")
 
     def __call__(self, **settings: Any) -> gym.Env[Any, Any]:
-        """Make one; what is given goes to `gymnasium.make`, or is another value of an option."""
+        """Make an environment; `settings` go to `gymnasium.make`, or are other values of options."""
         if settings:
             return self.changed(settings)()
         import_module("ale_py")  # which registers the games; a worker has not done so
@@ -110,11 +109,11 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
 
     @property
     def evaluation(self) -> atari:
-        """What makes whole games, with rewards as they are."""
+        """Makes whole games, with unchanged rewards."""
         return replace(self, episodic_life=False, clip_rewards=False)
 
     def changed(self, options: Mapping[str, Any]) -> atari:
-        """The same with other options, or more settings."""
+        """A copy with other options, or more settings."""
         own = {option.name for option in fields(self)} - {"game", "settings"}
         settings = {name: value for name, value in options.items() if name not in own}
         return replace(
@@ -125,7 +124,7 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
 
     @property
     def options(self) -> dict[str, Any]:
-        """What is not as it would be without a word: `changed` of a fresh one by them is this one."""
+        """The options that differ from the defaults: `changed` of a new one by them is this one."""
         fresh = type(self)(self.game)
         own = {option.name: getattr(self, option.name) for option in fields(self) if option.name != "settings"}
         return {name: value for name, value in own.items() if value != getattr(fresh, name)} | dict(self.settings)
@@ -136,7 +135,7 @@ def _sign(reward: Any) -> float:
 
 
 class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
-    """Ends an episode where a life is lost, and begins the next one there: a new game begins when it is over."""
+    """Ends an episode when a life is lost; the next one continues there, or in a new game if the game is over."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -154,7 +153,7 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
         return obs, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """A step, with which a life may end."""
+        """One step, which may end a life."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self.over = terminated or truncated
         lost = 0 < info["lives"] < self.lives
@@ -166,7 +165,7 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any]):
     """Presses the button at the start of every episode."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """As the environment does it, and one step more."""
+        """Reset the environment, and take one more step."""
         _, info = self.env.reset(seed=seed, options=options)
         pressed, _, terminated, truncated, since = self.env.step(1)
         return self.env.reset(options=options) if terminated or truncated else (pressed, {**info, **since})

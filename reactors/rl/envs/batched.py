@@ -1,7 +1,7 @@
 """How does a vector environment become a reactor?
 
-The same ports as `rl.Env` has with `num_envs`, and `valid`; underneath, one `gymnasium.vector.VectorEnv` that steps all
-of its environments by one call, as EnvPool, ALE's or those written in NumPy do.
+It has the ports of `rl.Env` with `num_envs`, and `valid`. Underneath is one `gymnasium.vector.VectorEnv` that steps all
+of its environments in one call, like those of EnvPool or ALE, or those written in NumPy.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ if TYPE_CHECKING:
 class BatchedEnv(Env):
     """A `gymnasium.vector.VectorEnv` as one reactor, made on its worker at the start.
 
-    `env` is an `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, a class of single environments, of
-    which there will be `num_envs`, or a function that makes the vector environment, given `num_envs`, if that is said,
-    and `kwargs`; or the name of one of these, as in `rl.Env`. A function with a parameter named `seed` is
-    given the seed, and `reset` is not: EnvPool wants it so. The first environment's seed is derived from the reactor's
-    own, the others' follow it by one, as vector environments do it; `seed=` gives another, a number or a list.
+    `env` is one of these, or its name, as in `rl.Env`: an `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and
+    `kwargs`; a class of single environments, of which `num_envs` are made; or a function that makes the vector
+    environment from `num_envs`, if given, and `kwargs`. If a function has a parameter named `seed`, it gets the seed,
+    and `reset` does not: EnvPool needs this. The first environment's seed is derived from the reactor's own, and each
+    other one is greater by one, as in vector environments; `seed=` gives another seed, a number or a list.
 
-    Ports are those of `rl.Env` with `num_envs`, and mean the same whatever the vector environment's autoreset mode is,
-    which it says in `metadata["autoreset_mode"]` (an error, if it does not: `autoreset_mode=` says it then). One
-    difference shows with NEXT_STEP: there an ended environment begins again in the step after its end, which ignores
-    the action. `valid` is False for such a step, and True for all others; the end's `observation` is still the terminal
-    one, and `transition` has a row for the step that is none: who reads `transition` has to read `valid`, too.
+    The ports are those of `rl.Env` with `num_envs`. They mean the same in every autoreset mode of the vector
+    environment, which is read from `metadata["autoreset_mode"]`; if that is missing, give `autoreset_mode=`, or it is
+    an error. One difference shows with NEXT_STEP: there, an ended environment begins its next episode in the step after
+    the end, and ignores the action. `valid` is False for such a step, and True for all others. The end's `observation`
+    is then still the final one, and `transition` has a row for the step that is none: if you read `transition`, read
+    `valid`, too.
 
-    `info` is the dict of arrays that the vector environment gives, `final_info` is never set: it is in there.
+    `info` is the dict of arrays from the vector environment. `final_info` is never set, because `info` contains it.
 
     >>> import reactors.rl as rl
     >>> env = rl.BatchedEnv("CartPole-v1", num_envs=64)
@@ -107,7 +108,7 @@ class BatchedEnv(Env):
         return partial(env, **kwargs) if kwargs else env
 
     def _found(self) -> tuple[int, Space, Space]:
-        """Number and spaces of the environments, of a vector environment that is made and closed."""
+        """Number and spaces of the environments, from a vector environment that is made and closed again."""
         try:
             make = own(self.make)  # which may carry one that is used later
             probe = make(seed=0) if self.wants_seed else make()
@@ -128,7 +129,7 @@ class BatchedEnv(Env):
                 probe.close()
 
     def make_simulation(self) -> VectorSimulation:  # type: ignore[override]  # what is done with it is overridden, too
-        """The vector environment, made; called once, on the worker."""
+        """Make the vector environment; called once, on the worker."""
         seed: Any = seed_of(self.seed, 0) if self.given_seed is None else self.given_seed
         assert self.num_envs is not None
         return VectorSimulation(

@@ -1,7 +1,7 @@
-"""Does a reactor keep the contract of environments, so that learners can be connected to it?
+"""Does a reactor follow the rules of environments, so that learners can be connected to it?
 
-"Bring your own simulator": any reactor with the ports of `rl.Env` will do. This runs one with random actions and says
-which rule it breaks.
+You can bring your own simulator: any reactor with the ports of `rl.Env` will do. This module runs one with random
+actions and reports the rule that it breaks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PORTS = ("observation", "reward", "terminated", "truncated", "next_observation"
 
 
 class Driver(rx.Reactor):
-    """Answers every observation with a random action, and notes what comes out."""
+    """Answers every observation with a random action, and records all outputs."""
 
     def __init__(self, env: Any, steps: int) -> None:
         self.steps, self.asked, self.lines = steps, 0, list[dict[str, Any]]()
@@ -38,7 +38,7 @@ class Driver(rx.Reactor):
         self.add_reaction([getattr(self, name) for name in _PORTS], self.answer, effects=(self.action, rx.stop))
 
     def answer(self) -> None:
-        """Note what is there, and act."""
+        """Record the outputs, and act."""
         values = {name: getattr(self, name).value for name in _PORTS}
         kept = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
         self.lines.append({"tag": self.tag, **kept})
@@ -52,7 +52,7 @@ class Driver(rx.Reactor):
         self.action.set(self.actions[-1])
 
     def drawn(self) -> Any:
-        """An action, as the port takes it."""
+        """A random action, in the port's form."""
         from reactors.rl.envs.spaces import array_type, rows, writer
 
         where = array_type(self.action_space)
@@ -78,19 +78,19 @@ class Check(rx.Reactor):
 
 @public("rl.check_env")
 def check_env(make: Callable[[], rx.Reactor], *, steps: int = 500, seed: int = 0) -> None:
-    """Raise `AssertionError` with the rule that a reactor of the user's breaks, which is to stand for an `rl.Env`.
+    """Raise `AssertionError` with the rule that a user's reactor breaks, if it cannot be used like an `rl.Env`.
 
-    `make` makes one; it is made twice, and run for `steps` actions. The rules:
+    `make` makes the reactor; it is called twice, and each reactor is run for `steps` actions. The rules:
 
     - It has the attributes `observation_space` and `action_space` (of a single environment), an input `action`, and the
-      outputs `observation`, `reward`, `terminated`, `truncated` and `next_observation`, with shapes and dtypes as the
-      spaces say; with an attribute `num_envs` that is no None, all with a leading axis of that length.
-    - At startup it sets `observation`, and nothing else of these.
-    - At the tag of every action, and at no other, it sets all of them.
+      outputs `observation`, `reward`, `terminated`, `truncated` and `next_observation`, with the shapes and dtypes of
+      the spaces; if its attribute `num_envs` is not None, all have a leading axis of that length.
+    - At startup it sets `observation`, and none of the other outputs.
+    - At the tag of every action, and at no other tag, it sets all of them.
     - Observations are in the space.
-    - `next_observation` is what the action led to: where no episode ends it equals `observation`; where one ends it is
-      the terminal one, and `observation` the first of the next episode. At least one episode has to end in `steps`,
-      and not all may begin with the observation with which the last one ended.
+    - `next_observation` is what the action led to: where no episode ends, it equals `observation`; where one ends, it
+      is the final one, and `observation` is the first of the next episode. At least one episode has to end within
+      `steps`, and not every episode may begin with the observation with which the last one ended.
     - The same seed gives the same values.
 
     >>> import reactors.rl as rl
@@ -102,7 +102,7 @@ def check_env(make: Callable[[], rx.Reactor], *, steps: int = 500, seed: int = 0
 
 
 def broken(rule: str) -> NoReturn:
-    """A rule is broken."""
+    """Raise an error for a broken rule."""
     raise AssertionError(rule)
 
 
@@ -175,7 +175,7 @@ def _check_lines(main: Check) -> None:
 
 
 def _check_presence(main: Check) -> None:
-    """Which ports are set, and when."""
+    """Check which ports are set at which tags."""
     driver, name = main.driver, type(main.env).__name__
     if not driver.lines or driver.lines[0]["tag"] != (0, 0):
         broken(f"{name} sets no observation at startup; set one in a reaction to rx.startup")
@@ -193,7 +193,7 @@ def _check_presence(main: Check) -> None:
 
 
 def _checked_step(main: Check, n: int, line: dict[str, Any]) -> list[tuple[bool, bool, Any]]:
-    """For each environment: whether an episode ended, whether both observations are the same, and where it led."""
+    """For each environment: whether an episode ended, whether both observations are equal, and the next observation."""
     name, space = type(main.env).__name__, main.env.observation_space
     observations = _single(main, line["observation"])
     for each in observations:
@@ -217,7 +217,7 @@ def _checked_step(main: Check, n: int, line: dict[str, Any]) -> list[tuple[bool,
 
 
 def _single(main: Check, value: Any) -> list[Any]:
-    """The values of single environments in what is on a port, as the space has them."""
+    """The values of single environments from a value on a port, in the form of the space."""
     from reactors.rl.envs.spaces import reader
 
     rows = [value] if main.driver.num is None else list(value)

@@ -1,7 +1,7 @@
-"""How does an environment, or a row of them, become a reactor?
+"""How does an environment, or a row of environments, become a reactor?
 
-Actions come in, and at the same tag what they led to goes out: observations, rewards, ends. Learners never see how an
-environment is reset: `observation` is always what to act on next, `next_observation` always what the action led to.
+Actions come in, and at the same tag their results go out: observations, rewards, ends. Learners never see how an
+environment is reset: `observation` is always what to act on next, `next_observation` is always what the action led to.
 """
 
 from __future__ import annotations
@@ -32,38 +32,40 @@ if TYPE_CHECKING:
 class Env(rx.Reactor):
     """One Gymnasium environment, or `num_envs` of them in a row, made on its worker at the start.
 
-    `env` is a name, an `EnvSpec`, a class or function that makes an environment, or a list of k such. `kwargs` go to
-    `gymnasium.make`, or to the function. Wrappers are made as usual, in the function. A name is a registered id,
+    `env` is a name, an `EnvSpec`, a class or function that makes an environment, or a list of k of these. `kwargs` go
+    to `gymnasium.make`, or to the function. Apply wrappers in the function, as usual. A name is a registered id,
     `module:Id` or `module:Name`, `FILE:Name` for a class or function of a file, or `atari:Game` for `rl.atari(Game)`.
 
-    With `num_envs=None` values are those of one environment; with `num_envs=k` all have a leading axis of length k.
+    With `num_envs=None`, values are those of one environment; with `num_envs=k`, all have a leading axis of length k.
 
     =================== ================================================================= =======================
-    `action`            in: what to do                                                    as the action space has
-    `observation`       what to act on next; after an end, the first of the next episode  as the space has
-    `reward`            float64, as Gymnasium has it                                       ()
-    `terminated`        the episode is over, by the rules of the environment               bool, ()
-    `truncated`         it was broken off                                                  bool, ()
-    `next_observation`  what the action led to: the terminal observation at an end         as the space has
-    `transition`        all of that as records: `rl.transition_dtype`                      ()
-    `episode`           tuple of `rl.Episode`, of those that ended at this tag             objects
-    `info`              beside `observation`: a dict, or with num_envs {index: dict}       objects
-    `final_info`        the same beside `next_observation` where an episode ended          objects
+    `action`            in: the action                                                    as the action space says
+    `observation`       what to act on next; after an end, the first of the next episode  as the space says
+    `reward`            float64, as in Gymnasium                                          ()
+    `terminated`        the episode ended by the rules of the environment                 bool, ()
+    `truncated`         the episode was cut off                                           bool, ()
+    `next_observation`  what the action led to: the final observation at an end           as the space says
+    `transition`        all of these as records: `rl.transition_dtype`                    ()
+    `episode`           tuple of `rl.Episode`, of those that ended at this tag            objects
+    `info`              for `observation`: a dict, or with num_envs {index: dict}         objects
+    `final_info`        the same for `next_observation` where an episode ended            objects
     =================== ================================================================= =======================
 
     At the start, only `observation` is set, and `info` if there is any. `episode`, `info` and `final_info` are absent
-    when there is nothing to tell. What no reaction reads costs nothing: `next_observation` and `transition` are set
-    only where some reaction does.
+    if there is nothing to report. An output that no reaction reads costs nothing: `next_observation` and `transition`
+    are set only if a reaction reads them.
 
-    Spaces `Box`, `Discrete`, `MultiDiscrete` and `MultiBinary` make array ports; `Tuple` and `Dict` of these make ports
-    of structured records (`rl.spaces`); others carry objects, with `num_envs` tuples of them.
+    Spaces `Box`, `Discrete`, `MultiDiscrete` and `MultiBinary` give array ports; `Tuple` and `Dict` of these give ports
+    of structured records (`rl.spaces`); other spaces give ports of objects, tuples of objects with `num_envs`.
 
-    Environment i is seeded with a number derived from the reactor's own seed and i, at its first reset and never again;
-    `seed=s` makes that s + i, as in Gymnasium's vector environments, and a list gives one for each, or None.
+    Environment i is seeded at its first reset and never again, with a number derived from the reactor's own seed and i.
+    `seed=s` replaces this number by s + i, as in Gymnasium's vector environments; a list has one seed for each, or
+    None.
 
-    The spaces are found by making one environment in the caller, unless both are given. `on_error="restart"` makes an
-    environment again that raises or answers wrongly, truncates its episode where it stood before the action, and counts
-    it in `restarts`; the `rl.Episode` is marked. The default is an `rl.SimulationError` with index and seed.
+    To find the spaces, one environment is made in the caller, unless both spaces are given. With `on_error="restart"`,
+    an environment that raises an exception or returns an invalid result is made again. Its episode is truncated at the
+    state before the action, the `rl.Episode` is marked, and `restarts` counts it. The default is to raise an
+    `rl.SimulationError` with index and seed.
 
     >>> import gymnasium as gym, reactors as rx, reactors.rl as rl
     >>> class Random(rx.Reactor):
@@ -126,7 +128,7 @@ class Env(rx.Reactor):
         self._declare(observation_space, action_space)
 
     def _declare(self, observation_space: Space, action_space: Space, *more: rx.Output[Any]) -> None:
-        """Ports as the spaces say, `more` of them, and the reactions."""
+        """Declare the ports for the spaces, `more` of them, and the reactions."""
         self.observation_space, self.action_space = observation_space, action_space
         self.simulation: Any = None
         self._declare_ports()
@@ -139,7 +141,7 @@ class Env(rx.Reactor):
         self.add_reaction(rx.shutdown, self.close)
 
     def _declare_ports(self) -> None:
-        """Ports as the spaces say; with `num_envs`, each value is one for all environments."""
+        """Declare the ports for the spaces; with `num_envs`, each value is for all environments."""
         obs, act = array_type(self.observation_space), array_type(self.action_space)
         self.action = rx.Input(**self._port(act))
         self.observation = rx.Output(**self._port(obs))
@@ -161,7 +163,7 @@ class Env(rx.Reactor):
         return {"shape": (*lead, *(where.shape or ())), "dtype": where.dtype}
 
     def make_simulation(self) -> Simulation:
-        """The environments, made; called once, on the worker. A subclass may make them otherwise."""
+        """Make the environments; called once, on the worker. A subclass may make them in another way."""
         return Simulation(
             self.makers,
             self.observation_space,
@@ -222,14 +224,14 @@ class Env(rx.Reactor):
                 self.final_info.set(self._shown(sim.final_infos))
 
     def _show(self) -> None:
-        """Say what to act on next."""
+        """Send what to act on next."""
         sim = self.simulation
         self.observation.set(self._shown(sim.observations))
         if sim.infos:
             self.info.set(self._shown(sim.infos))
 
     def _shown(self, values: Any) -> Any:
-        """What goes on a port for what is known of all environments: a block, a list or a dict by index."""
+        """The form on a port for values of all environments: a block, a list, or a dict by index."""
         if self.num_envs is None:
             return values[0]
         return tuple(values) if isinstance(values, list) else values
@@ -243,7 +245,7 @@ class Env(rx.Reactor):
 
 
 def checked_on_error(given: OnError, path: str) -> OnError:
-    """What to do with an environment that breaks, or an error that names what there is."""
+    """A valid `on_error`; for any other value, an error names the valid ones."""
     if given not in {"raise", "restart"}:
         raise ArgumentError(f'on_error of {path} is {given!r}; write "raise" or "restart"')
     return given

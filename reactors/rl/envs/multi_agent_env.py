@@ -1,7 +1,7 @@
 """How does an environment with many agents become a reactor?
 
-A channel of every port for every agent that there may be; it is absent while the agent is. So the policy of an agent
-that is gone does not run, and nothing has to be masked.
+Every port has a channel for each possible agent, which is absent while the agent is. So the policy of an agent that is
+gone does not run, and nothing has to be masked.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class AgentPorts(NamedTuple):
 
 
 class Agents(dict[Any, AgentPorts]):
-    """Ports by agent; a missing one is named with those that there are."""
+    """Ports by agent; the error for an unknown agent lists the known ones."""
 
     def __init__(self, path: str, ports: dict[Any, AgentPorts]) -> None:
         super().__init__(ports)
@@ -60,30 +60,31 @@ class Agents(dict[Any, AgentPorts]):
 class MultiAgentEnv(rx.Reactor):
     """A PettingZoo parallel environment, made on its worker at the start.
 
-    `env` is a function that makes one, or a name: an id, for `pettingzoo.make`; a module that has `parallel_env`, as in
+    `env` is a function that makes one, or a name: an id, for `pettingzoo.make`; a module with a `parallel_env`, as
     `mpe2/simple_spread_v3` or `mpe2.simple_spread_v3`; `module:Name` or `FILE:Name`. `kwargs` go to either.
 
-    Ports have a channel for each possible agent; `agents` has its index by name, and `agent[name]` its ports.
+    Ports have a channel for each possible agent; `agents` maps names to indices, and `agent[name]` has an agent's
+    ports.
 
     ===================== ============================================================ ==========================
-    `action[i]`           in: what agent i does; not needed of those that are gone     as its action space has
-    `observation[i]`      what it is to act on next; absent when it is gone            as its observation space has
-    `reward[i]`           absent, as the next three, when it did not act               float64, ()
+    `action[i]`           in: the action of agent i; not needed if the agent is gone   as its action space says
+    `observation[i]`      what it has to act on next; absent if it is gone             as its observation space says
+    `reward[i]`           absent, like the next three, if it did not act               float64, ()
     `terminated[i]`       it is gone, by the rules of the environment                  bool, ()
-    `truncated[i]`        it was broken off                                            bool, ()
-    `next_observation[i]` what its action led to: the terminal observation at its end  as its observation space has
+    `truncated[i]`        its episode was cut off                                      bool, ()
+    `next_observation[i]` what its action led to: the final observation at its end     as its observation space says
     `episode`             tuple with one `rl.Episode`, when no agent is left           objects
-    `info`                beside `observation`: {name: dict}, of those not empty       objects
+    `info`                for `observation`: {name: dict}, of those that are not empty objects
     ===================== ============================================================ ==========================
 
-    When all agents have the same spaces, all ports are multiports, and `.array` of an input connected to one is a block
-    with a row for each. Otherwise `action`, `observation` and `next_observation` are rows of single ports of different
-    types, which are wired in the same way, by index or by name.
+    If all agents have the same spaces, all ports are multiports, and `.array` of an input connected to one is a block
+    with a row for each agent. Otherwise, `action`, `observation` and `next_observation` are rows of single ports of
+    different types; connect them in the same way, by index or by name.
 
-    At the start, only `observation` (and `info`) are set. All agents that are there have to act at the same tag. When
-    no agent is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is
-    left out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all
-    agents.
+    At the start, only `observation` (and `info`) are set. All present agents have to act at the same tag. When no agent
+    is left, `observation` is the first one of the next episode. `seed` goes to the first reset; by default it is
+    derived from the reactor's own. With `on_error="restart"`, an environment that fails is made again, and all agents
+    are truncated.
 
     >>> import reactors.rl as rl
     >>> env = rl.MultiAgentEnv("classic/rps_v2", max_cycles=3)
@@ -130,7 +131,7 @@ class MultiAgentEnv(rx.Reactor):
         self.add_reaction(rx.shutdown, self.close)
 
     def _probed(self, kwargs: dict[str, Any]) -> tuple[dict[Any, int], list[Space], list[Space]]:
-        """Agents and their spaces, of one that is made and closed."""
+        """Agents and their spaces, from an environment that is made and closed again."""
         try:
             env = own(self.make)()  # which may carry one that is used later
         except Exception as error:
@@ -208,7 +209,7 @@ class MultiAgentEnv(rx.Reactor):
         self._show(self.simulation)
 
     def step(self) -> None:
-        """Take the actions of all agents that are there."""
+        """Take the actions of all present agents."""
         sim, ports = self.simulation, self._by_agent
         assert sim is not None
         actions = {}
@@ -271,7 +272,7 @@ def _port(space: Space) -> dict[str, Any]:
 
 
 def _taken(space: Space) -> Callable[[Any], Any]:
-    """A function that makes what the environment gets of what is on a port."""
+    """A function that turns a value from a port into what the environment gets."""
     if array_type(space).dtype is None:
         return _as_it_is
     read = reader(space)

@@ -1,7 +1,7 @@
 """What are the advantages of agents that come, wait and go?
 
-An agent's time are its own steps, those in which it acts: what comes after one is its next own step, and what it is
-given meanwhile belongs to the last one that it made. So a game of turns is no other than one in which all act at once.
+Time for an agent consists of its own steps, those in which it acts. After one of them comes its next own step, and
+rewards in between belong to the last one. So a turn-based game is no different from one in which all act at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def last_acted(acted: Bools) -> NDArray[np.int64]:
-    """The last own step up to each step, (steps, ...); -1 where there is none.
+    """The last own step up to each step, (steps, ...); -1 if there is none.
 
     >>> last_acted(np.array([[False], [True], [False]]))[:, 0].tolist()
     [-1, 1, 1]
@@ -29,9 +29,9 @@ def last_acted(acted: Bools) -> NDArray[np.int64]:
 
 
 def cut_off(acted: Bools, terminated: Bools, truncated: Bools) -> Bools:
-    """Where the value of `next_obs` is wanted, (steps, ...): truncations, and last own steps of agents that go on.
+    """Where the value of `next_obs` is needed, (steps, ...): truncations, and last own steps of ongoing episodes.
 
-    One that has made no own step in these has nothing to value.
+    An agent without an own step in these steps has nothing to evaluate.
 
     >>> acted = np.array([[True], [False], [True]])
     >>> cut_off(acted, np.array([[False], [True], [False]]), np.zeros((3, 1), bool))[:, 0].tolist()
@@ -47,11 +47,12 @@ def cut_off(acted: Bools, terminated: Bools, truncated: Bools) -> Bools:
 
 
 def own_rows(acted: Bools, over: Bools, length: int) -> tuple[NDArray[np.int64], Floats, Bools]:
-    """Each agent's own steps of a round one behind the other, (steps, environments * agents), as recurrent ones learn.
+    """Each agent's own steps of a round in sequence, (steps, environments * agents), for recurrent networks.
 
-    The number of each among all own steps of the round, in the order of `acted`; 1 where the next one is of the same
-    episode, which `over` (steps, environments, agents) says; and where there are steps, for an agent that waits has
-    fewer. They are a multiple of `length`, as many as the agent has that waits least; `acted` has such a multiple.
+    Returns three arrays: the index of each step among all own steps of the round, in the order of `acted`; 1 where the
+    next own step belongs to the same episode, whose ends are in `over` (steps, environments, agents); and where there
+    are steps, because an agent that waits has fewer. The number of rows is a multiple of `length`, enough for the agent
+    with the most own steps; the number of steps in `acted` is such a multiple, too.
 
     >>> acted = np.array([[True, True], [False, True], [True, True], [False, True]])[:, None]
     >>> rows, going, there = own_rows(acted, np.zeros_like(acted), 1)
@@ -76,7 +77,8 @@ def agents_advantages(
 ) -> Floats:  # fmt: skip
     """Generalised advantages (Schulman et al., 2016, equation 16) of each agent's own steps, (steps, ...); else zeros.
 
-    `values` are of own steps, `following` of the next observations where `cut_off` says. Discounts count own steps.
+    `values` are those at own steps, `following` those of the next observations where `cut_off` is true. Discounts count
+    own steps.
 
     >>> one = lambda *x: np.array(x, np.float32)[:, None]
     >>> yes = lambda *x: np.array(x, bool)[:, None]

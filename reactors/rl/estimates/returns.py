@@ -1,4 +1,4 @@
-"""What are returns, advantages and traces? All of them one recursion, backwards in time."""
+"""Returns, advantages and traces, which are all one recursion, backwards in time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def accumulated(terms: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
 
 
 def normalised(advantages: torch.Tensor) -> torch.Tensor:
-    """With mean 0 and deviation 1; a single one, which has no deviation, is as it was.
+    """Advantages with mean 0 and deviation 1; a single one, which has no deviation, stays as it is.
 
     >>> normalised(torch.tensor([1.0, 3.0])).tolist(), normalised(torch.tensor([3.0])).tolist()
     ([-0.7071067690849304, 0.7071067690849304], [3.0])
@@ -36,9 +36,9 @@ def normalised(advantages: torch.Tensor) -> torch.Tensor:
 
 
 class Course(NamedTuple):
-    """How experience goes on, (steps, environments): where values are wanted, and where episodes end.
+    """The structure of experience, (steps, environments): where values are needed, and where episodes end.
 
-    A truncated episode goes on in the value of its true next observation; a terminated one is worth nothing more.
+    A truncated episode continues in the value of its true next observation; after a termination, the value is 0.
     """
 
     obs: torch.Tensor
@@ -52,7 +52,7 @@ class Course(NamedTuple):
 
     @classmethod
     def of(cls, batch: Mapping[str, torch.Tensor]) -> Course:
-        """Of an on-policy batch."""
+        """The course of an on-policy batch."""
         apart = batch["truncated"].clone()
         apart[-1] = True
         alive = (~batch["terminated"]).float()
@@ -60,7 +60,7 @@ class Course(NamedTuple):
         return cls(torch.cat([batch["obs"].flatten(0, 1), batch["next_obs"][apart]]), apart, alive, going)
 
     def split(self, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Values of the steps, and of what follows them, from the values of `obs`; without gradients."""
+        """The values of the steps, and of what follows them, from the values of `obs`; without gradients."""
         steps, envs = self.apart.shape
         n, values = steps * envs, values.detach()
         mine = values[:n].view(steps, envs)
@@ -73,9 +73,9 @@ class Course(NamedTuple):
 def within_sequences(
     rewards: torch.Tensor, following: torch.Tensor, alive: torch.Tensor, going: torch.Tensor, gamma: float, n_step: int
 ) -> torch.Tensor:
-    """n-step returns (steps, sequences), of fewer steps at the end of a sequence.
+    """n-step returns (steps, sequences), with fewer steps at the end of a sequence.
 
-    `following` is the worth of what follows a step, `alive` and `going` as of a `Course`.
+    `following` are the values after each step; `alive` and `going` are as in a `Course`.
 
     >>> one = torch.ones(3, 1)
     >>> within_sequences(one, 10 * one, one, one, gamma=0.5, n_step=2)[:, 0].tolist()
@@ -93,6 +93,6 @@ def within_sequences(
 def advantages(
     rewards: torch.Tensor, values: torch.Tensor, following: torch.Tensor, course: Course, gamma: float, lam: float
 ) -> torch.Tensor:
-    """Generalised advantages (Schulman et al., 2016, equation 16); with `lam` 1, n-step returns less the values."""
+    """Generalised advantages (Schulman et al., 2016, equation 16); with `lam` 1, n-step returns minus the values."""
     deltas = rewards + gamma * course.alive * following - values
     return accumulated(deltas, gamma * lam * course.going)

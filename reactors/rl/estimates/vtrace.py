@@ -1,4 +1,4 @@
-"""What were values and advantages, had the experience been the learner's own? V-trace of IMPALA.
+"""Which values and advantages would the experience have if it were the learner's own? V-trace of IMPALA.
 
 Espeholt et al., 2018 (arXiv 1802.01561), section 4.1.
 """
@@ -37,12 +37,12 @@ def vtrace(
 ) -> VTrace:
     """V-trace of (steps, environments), all without gradients.
 
-    `log_ratios` are log(pi / mu): of the target policy's probabilities of the actions to those of the behaviour that
-    chose them. `rho` and `c` truncate them in the temporal differences and in the trace, `rho_gradient` in the
-    advantages; `lam` is remark 2's. Where an episode is truncated the trace is cut, and goes on in the value of what
-    followed.
+    `log_ratios` are log(pi / mu): the probabilities of the actions under the target policy, relative to those under the
+    behaviour policy that chose them. `rho` and `c` truncate them in the temporal differences and in the trace,
+    `rho_gradient` in the advantages; `lam` is that of remark 2. At a truncation, the trace is cut, and continues in the
+    value of what followed.
 
-    On the behaviour's own experience it is the n-step return:
+    On the behaviour policy's own experience it is the n-step return:
 
     >>> from reactors.rl.estimates.returns import Course
     >>> zeros, ones = torch.zeros(2, 1), torch.ones(2, 1)

@@ -1,4 +1,4 @@
-"""How do groups do against opponents?"""
+"""How well do groups play against opponents?"""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 
 class Choosing(NamedTuple):
-    """How an opponent chooses for a team."""
+    """How an opponent chooses actions for a team."""
 
     choose: Callable[..., NDArray[Any]]
-    """Of a generator, records of those that are there, as `Team.seen` has them, and, if they remember, their states."""
+    """Gets a generator, records of the present agents, as in `Team.seen`, and their states, if they are recurrent."""
     fresh: Callable[[int], Memories | None] = lambda _: None
-    """What those remember in so many episodes that begin."""
+    """The initial states of the agents for a number of episodes."""
 
 
 class Score(NamedTuple):
-    """What came of episodes of a group, which plays greedily, against an opponent, which plays as in training."""
+    """The result of episodes of a group, which plays greedily, against an opponent, which plays as in training."""
 
     group: str
     opponent: str
     episodes: int
-    won: int  # in which the group's agents got more than all others, on average
+    won: int  # episodes in which the group's agents got more than all others, on average
     drawn: int
     lost: int
     mean_return: float  # of an agent of the group
@@ -51,7 +51,7 @@ class Score(NamedTuple):
 
 
 class Scores(list[Score]):
-    """A `Score` for each group and opponent; printed, it is a table.
+    """A `Score` for each group and opponent; it prints as a table.
 
     >>> print(Scores([Score("agents", "random", 10, 7, 1, 2, 0.5, -0.5)]))
     group   opponent  won  drawn  lost  return  others
@@ -78,7 +78,7 @@ class Scores(list[Score]):
 def scores(
     company: Company, opponents: Mapping[str, Sequence[Choosing]], make: Callable[[], Any], episodes: int, seed: int
 ) -> Scores:
-    """How each of its groups does against each of these, of which each has a way of choosing for every team."""
+    """How well each group of the company plays against these opponents, each with a way of choosing for every team."""
     sides: dict[str, list[list[int]]] = {}
     for team, members in sides_of(company.teams):
         sides.setdefault(company.teams[team].name, []).append(members)
@@ -93,7 +93,7 @@ def _games(
     company: Company, choosing: Sequence[Choosing], make: Callable[[], Any], sides: Sequence[list[int]], episodes: int,
     seed: int,
 ) -> list[tuple[float, float]]:  # fmt: skip
-    """Mean returns of its own agents and of the others in each episode; its sides take turns."""
+    """Mean returns of a group's own agents and of the others in each episode; its sides take turns."""
     cast, rng = company.cast, np.random.default_rng(seed)
     mine = [{cast.agents[i] for i in sides[episode % len(sides)]} for episode in range(episodes)]
     playing, memories = PlayingTogether(company, episodes), [each.fresh(episodes) for each in choosing]
@@ -126,7 +126,7 @@ def _score(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> S
 
 
 def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:
-    """Any of the actions that are allowed, each as likely as the others."""
+    """Random allowed actions, all with the same probability."""
     return [Choosing(_any_action(actions_of(cast, team))) for team in teams]
 
 
@@ -142,7 +142,7 @@ def _any_action(space: Any) -> Callable[..., NDArray[Any]]:
 
 
 def by_policies(company: Company, steps: int) -> list[Choosing]:
-    """As these policies do in training after so many steps of environments."""
+    """These policies, as they act in training after this many environment steps."""
 
     def acting(policy: Any) -> Callable[..., NDArray[Any]]:
         return lambda rng, rows, *states: policy.act(rows, rng, steps, *states)[0]

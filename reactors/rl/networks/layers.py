@@ -1,8 +1,8 @@
-"""What do policies and critics compute, in torch where they learn and in NumPy where they act?
+"""What do policies and critics compute, in torch for learning and in NumPy for acting?
 
-For one observation, or a few, NumPy evaluates a small network several times faster than torch does, whose calls cost
-more than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights
-that travels over a port; any other acts in torch.
+For one observation, or a few, NumPy evaluates a small network several times faster than torch, whose calls cost more
+than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights that
+travels over a port; any other network acts in torch.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ IN_NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
 
 
 class Chain(nn.Sequential):
-    """Layers one after the other, where linear ones and ReLU do not cost the calls of their modules."""
+    """Layers one after the other, without the cost of module calls for linear layers and ReLU."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """What the last layer gives."""
+        """The output of the last layer."""
         x = input
         for layer in self:
             if type(layer) is nn.Linear:
                 x = nn.functional.linear(x, layer.weight, layer.bias)
             elif type(layer) is nn.ReLU:
-                x = torch.relu_(x)  # of what a linear layer has just made
+                x = torch.relu_(x)  # in place: a linear layer has just made it
             else:
                 x = layer(x)
         return x
@@ -55,8 +55,8 @@ class Chain(nn.Sequential):
 def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: float | None = None) -> Chain:
     """Linear layers of these sizes with an activation between them.
 
-    With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual
-    for policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
+    With `gain`, weights are orthogonal with gain sqrt(2), those of the last layer with `gain`, and biases are zero, as
+    is usual for policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
 
     >>> mlp([4, 8, 2])
     Chain(
@@ -75,7 +75,7 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
 
 
 def in_a_row(normalise: nn.Module | None, torso: nn.Module | None, head: Chain) -> nn.Sequential:
-    """A network of these, as flat as `Inference` needs it to act in NumPy where there is no torso."""
+    """These parts as one network; without a torso, flat enough for `Inference` to use NumPy."""
     if normalise is None and torso is None:
         return head
     before = [] if normalise is None else [normalise]
@@ -89,9 +89,9 @@ def _orthogonal(layer: nn.Linear | nn.Conv2d, gain: float) -> None:
 
 
 class _Convolutions(nn.Sequential):
-    """Convolutions of (filters, size, stride), and a linear layer of so many features; bytes become 0 to 1.
+    """Convolutions of (filters, size, stride), then a linear layer with `features` outputs; bytes are scaled to 0 to 1.
 
-    `side` is that of square frames, or their height and width; with `last` their channels come last.
+    `side` is the side of square frames, or their height and width; with `last`, channels are the last axis.
     """
 
     def __init__(
@@ -111,14 +111,14 @@ class _Convolutions(nn.Sequential):
         self.features, self.last = features, last
 
     def orthogonal(self) -> None:
-        """Begin with weights like those of `mlp` with a gain."""
+        """Initialise the weights as `mlp` does with a gain."""
         for layer in self:
             if isinstance(layer, nn.Linear | nn.Conv2d):
                 _orthogonal(layer, 2**0.5)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Frames (n, frames, height, width), or (n, height, width, frames), to features."""
-        # oneDNN finds the gradients of kernels much sooner where channels are next to each other
+        """From frames (n, frames, height, width), or (n, height, width, frames), to features."""
+        # oneDNN computes the gradients of kernels much faster if channels are next to each other
         training = torch.is_grad_enabled() and input.device.type == "cpu"
         layout = torch.channels_last if training else torch.contiguous_format
         frames = input.movedim(-1, 1) if self.last else input
@@ -148,7 +148,8 @@ class NatureTorso(_Convolutions):
 class SmallTorso(_Convolutions):
     """Convolutions of RLlib for 42x42 frames, without padding: to 256 features.
 
-    Steps of two pixels first, where those for 84x84 frames make four: what is three pixels wide is not lost.
+    The first stride is two pixels, where the networks for 84x84 frames have four, so that objects three pixels wide are
+    not lost.
     """
 
     def __init__(self, frames: int = 4, side: int | tuple[int, int] = 42, last: bool = False) -> None:
@@ -170,14 +171,15 @@ Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by
 
 
 def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
-    """The part of a network that turns observations into features, which its `features` counts.
+    """The part of a network that turns observations into features; its `features` is their number.
 
-    `kind` is the name of one in `TORSOS` for frames (channels, height, width) or pictures (height, width, colours), or
-    a function of the observation space that makes any module. None is what fits the size of frames, "nature" from 64
-    pixels on, "small" from 20, "minatar" below, and for all else none.
+    `kind` is a name in `TORSOS`, for frames (channels, height, width) or pictures (height, width, colours), or a
+    function from the observation space to any module. None chooses by the size of frames: "nature" from 64 pixels,
+    "small" from 20, "minatar" below; for other observations, there is no torso then.
 
-    Raises `ParameterError` for a module that does not take these observations or does not give its `features`, and for
-    one whose outputs depend on more than its parameters and each observation alone: dropout, batch normalisation.
+    Raises `ParameterError` for a module that does not take these observations, or does not return as many `features` as
+    it says. The same holds for a module whose outputs depend on more than its parameters and each single observation,
+    as with dropout or batch normalisation.
 
     >>> import gymnasium as gym
     >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
@@ -209,12 +211,12 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
 
 
 def _is_picture(first: int, second: int, third: int) -> bool:
-    """Whether channels come last, as most libraries have it: colours, planes of a board, many of a square one."""
+    """Whether channels come last, as in most libraries: colours, planes of a board, many of a square one."""
     return first > 4 and (third <= 4 or first == second != third)
 
 
 def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
-    """A module of a user's, after a trial with two observations of zeros that leaves no trace."""
+    """A user's module, after a trial with two observations of zeros that leaves no trace."""
     name = type(made).__name__
     if not isinstance(made, nn.Module):
         raise ParameterError(f"the function for the torso makes a {name}; let it make a torch.nn.Module")
@@ -265,14 +267,14 @@ def _kind(layer: nn.Module, path: str) -> str:
 
 
 def inputs_of(observation_space: gym.Space[Any]) -> int:
-    """How many numbers an observation has."""
+    """The number of values in an observation."""
     return math.prod(observation_space.shape or ())
 
 
 class Flat:
-    """The parameters of networks as one vector, of which they are views; likewise their gradients.
+    """The parameters of networks as one vector, and their gradients as another; they become views of these.
 
-    So a step of an optimizer, a norm, a copy, is one operation however many layers there are.
+    So a step of an optimizer, a norm, or a copy is one operation, for any number of layers.
 
     >>> net = mlp([4, 8, 2])
     >>> every = Flat(net.parameters())
@@ -295,16 +297,16 @@ class Flat:
             p.grad = self.weights.grad[part].view_as(p)
             at += p.numel()
         self.download: Download | None = None
-        self._norm: torch.Tensor | None = None  # of gradients that were scaled down, before
+        self._norm: torch.Tensor | None = None  # the norm before gradients were scaled down
 
     def clear(self) -> None:
-        """All gradients are 0."""
+        """Set all gradients to 0."""
         assert self.weights.grad is not None
         self.weights.grad.zero_()
         self._norm = None
 
     def fetch(self, n: int | None = None) -> NDArray[np.float32]:
-        """The weights, or the first n, as an array of its own."""
+        """The weights, or the first n of them, as a new array."""
         weights = self.weights.detach()[:n]
         if weights.is_cuda:
             self.download = self.download or Download(weights.device)
@@ -313,7 +315,7 @@ class Flat:
         return found
 
     def clip(self, most: float) -> None:
-        """Scale the gradients to a norm of at most that."""
+        """Scale the gradients down to a norm of at most `most`."""
         grad = self.weights.grad
         assert grad is not None
         norm = self._norm = torch.linalg.vector_norm(grad)
@@ -321,13 +323,13 @@ class Flat:
 
     @property
     def grad_norm(self) -> torch.Tensor:
-        """The norm of the gradients, as they were before `clip`."""
+        """The norm of the gradients, as it was before `clip`."""
         assert self.weights.grad is not None
         return torch.linalg.vector_norm(self.weights.grad) if self._norm is None else self._norm
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) on one vector: `torch.optim.Adam` without what it does around its arithmetic."""
+    """Adam (Kingma and Ba, 2015) on one vector: `torch.optim.Adam` without its overhead."""
 
     def __init__(self, flat: Flat, learning_rate: float, eps: float = 1e-8) -> None:
         self.weights, self.learning_rate, self.eps = flat.weights, learning_rate, eps
@@ -335,7 +337,7 @@ class Adam:
         self.steps = torch.zeros((), device=self.weights.device)
 
     def step(self) -> None:
-        """Descend along the gradient."""
+        """Take a step along the negative gradient."""
         assert self.weights.grad is not None
         adam(
             [self.weights.data], [self.weights.grad], [self.first], [self.second], [], [self.steps],
@@ -344,19 +346,19 @@ class Adam:
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """Both moments, and how many steps there were."""
+        """Both moments, and the number of steps."""
         return {"first": self.first, "second": self.second, "steps": self.steps}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continue from what `state_dict` returned."""
+        """Resume from a `state_dict`."""
         for name, mine in self.state_dict().items():
             mine.copy_(state[name])
 
 
 class RMSProp:
-    """RMSProp (Tieleman and Hinton, 2012) on one vector, by default as `torch.optim.RMSprop` computes it.
+    """RMSProp (Tieleman and Hinton, 2012) on one vector; by default as in `torch.optim.RMSprop`.
 
-    TensorFlow 1's has `eps_in_sqrt` and an `initial_scale` of 1.
+    TensorFlow 1's version has `eps_in_sqrt` and an `initial_scale` of 1.
     """
 
     def __init__(
@@ -374,7 +376,7 @@ class RMSProp:
         self.squares = torch.full_like(self.weights.data, initial_scale)
 
     def step(self) -> None:
-        """Descend along the gradient."""
+        """Take a step along the negative gradient."""
         grad = self.weights.grad
         assert grad is not None
         self.squares.mul_(self.smoothing).addcmul_(grad, grad, value=1 - self.smoothing)
@@ -386,7 +388,7 @@ class RMSProp:
         return {"squares": self.squares}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continue from what `state_dict` returned."""
+        """Resume from a `state_dict`."""
         self.squares.copy_(state["squares"])
 
 
@@ -397,7 +399,7 @@ Descent: TypeAlias = Generator[Flat, None, dict[str, Any]]
 def descend(
     loss: torch.Tensor, flat: Flat, optimizer: Adam | RMSProp, max_grad_norm: float | None = None
 ) -> Iterator[Flat]:
-    """One step of an optimizer; its caller may change the gradients that it yields before it goes on.
+    """One step of an optimizer; first it yields its `Flat`, whose gradients the caller may change.
 
     >>> net = mlp([1, 1])
     >>> every = Flat(net.parameters())
@@ -418,7 +420,7 @@ def descend(
 
 
 def alone(descent: Descent) -> dict[str, Any]:
-    """All of it by the gradients that it has itself; the figures."""
+    """Run all of a descent with its own gradients, as a single learner does; returns the figures."""
     while True:
         try:
             next(descent)
@@ -435,9 +437,9 @@ def flat(net: nn.Module) -> NDArray[np.float32]:
 
 
 class Inference:
-    """A network where it acts: weights come as the vector that `flat` makes, inputs and outputs are NumPy arrays.
+    """A network for inference: weights come as the vector that `flat` makes, inputs and outputs are NumPy arrays.
 
-    The network is in eval mode from then on.
+    It sets the network to eval mode.
 
     >>> net = mlp([4, 8, 2])
     >>> fast = Inference(net)
@@ -456,7 +458,7 @@ class Inference:
         self._steps: list[Any] = []
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on these weights, of which a copy is made."""
+        """Copy these weights into the network."""
         if not self.in_numpy:
             with torch.no_grad():
                 nn.utils.vector_to_parameters(torch.tensor(weights), self.net.parameters())

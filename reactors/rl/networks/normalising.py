@@ -1,8 +1,8 @@
-"""How do networks see numbers of very different sizes alike, and frames that are nearly the same?
+"""How do networks handle inputs of very different scales, and frames that are nearly the same?
 
-By their running mean and deviation; of frames by the mean alone. The statistics are of what all environments gave so
-far. They lie beside the weights, so they travel, are saved and served with them, and an actor normalises by exactly
-those that the learner had.
+Inputs are normalised by their running mean and deviation, frames by the mean alone. The statistics are of all
+observations so far, from all environments. They are stored with the weights, so they are sent, saved and served
+together, and an actor normalises with exactly the statistics that the learner had.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLIP = 10.0
 
 
 class Normalise(nn.Module):
-    """Observations (n, size) less their mean, over their deviation; both are set, and not learned.
+    """Observations (n, size) minus their mean, divided by their deviation; both are set, and not learned.
 
     >>> layer, moments = Normalise(1), RunningMoments(1)
     >>> moments.add(np.array([[1.0], [3.0]]))
@@ -42,24 +42,24 @@ class Normalise(nn.Module):
         self.scale = nn.Parameter(torch.ones(size), requires_grad=False)
 
     def statistics(self) -> RunningMoments:
-        """Fresh ones to follow."""
+        """New statistics to follow."""
         return RunningMoments(self.size)
 
     def follow(self, moments: RunningMoments) -> None:
-        """Normalise by these from now on."""
+        """Normalise with these statistics from now on."""
         self.mean.data.copy_(torch.from_numpy(moments.mean))
         self.scale.data.copy_(torch.from_numpy(1 / np.sqrt(moments.variance + 1e-8)))
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """The same numbers, normalised."""
+        """The normalised observations."""
         return ((input - self.mean) * self.scale).clamp(-CLIP, CLIP)
 
 
 class Centre(nn.Module):
-    """Frames (n, *shape) less their mean, in quarters of their range; they are 0 to 1 until there is a mean.
+    """Frames (n, *shape) minus their mean, in quarters of their range; without a mean they are 0 to 1.
 
-    What is the same in all frames is most of what convolutions see otherwise. Their units are then always 0, or never,
-    and what moves hardly counts.
+    Otherwise, convolutions see mostly what is the same in all frames. Their units are then always 0, or never, and what
+    moves hardly counts.
 
     >>> layer = Centre((1, 1, 2), whole=255)
     >>> layer(torch.tensor([[[[255, 51]]]], dtype=torch.uint8)).flatten().numpy().round(3).tolist()
@@ -78,21 +78,21 @@ class Centre(nn.Module):
         self.scale = nn.Parameter(torch.full((1,), 1 / whole), requires_grad=False)
 
     def statistics(self) -> RunningMean:
-        """Fresh ones to follow."""
+        """New statistics to follow."""
         return RunningMean(self.shape)
 
     def follow(self, mean: RunningMean) -> None:
-        """Take this off from now on."""
+        """Subtract this mean from now on."""
         self.mean.data.copy_(torch.from_numpy(mean.mean))
         self.scale.data.fill_(4 / self.whole)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """The same frames, float32."""
+        """The centred frames, float32."""
         return (input - self.mean).mul_(self.scale)
 
 
 def normaliser(observation_space: Space[Any]) -> Normalise | Centre:
-    """The first layer of a network that normalises these: for frames a `Centre`, for all else a `Normalise`."""
+    """The first layer of a network that normalises observations: a `Centre` for frames, otherwise a `Normalise`."""
     shape = observation_space.shape or ()
     if len(shape) == 3:
         return Centre(shape, 255.0 if observation_space.dtype == np.uint8 else 1.0)
@@ -100,7 +100,7 @@ def normaliser(observation_space: Space[Any]) -> Normalise | Centre:
 
 
 def normalised(x: NDArray[Any], mean: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[Any]:
-    """What `Normalise` makes of x, in NumPy."""
+    """The output of `Normalise` for x, in NumPy."""
     within: NDArray[Any] = np.clip((x - mean) * scale, np.float32(-CLIP), np.float32(CLIP))
     return within
 
@@ -121,11 +121,11 @@ class RunningMoments:
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Of all so far; 1 before there were any."""
+        """The variance of all rows so far; 1 if there are none."""
         return self.squares / self.count if self.count else np.ones_like(self.squares)
 
     def add(self, rows: NDArray[Any]) -> None:
-        """Some more rows, (n, size) in any form, one or more."""
+        """Add rows, (n, size) in any shape, one or more."""
         rows = rows.reshape(len(rows), -1).astype(np.float64)
         n, mean = len(rows), rows.mean(0)
         apart = mean - self.mean
@@ -139,7 +139,7 @@ class RunningMoments:
         return {"count": self.count, "mean": self.mean, "squares": self.squares}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         if not (state["squares"] >= 0).all():
             raise StateError(f"{state!r} is of no mean and variance")
         self.count = count(state["count"])
@@ -155,11 +155,11 @@ class RunningMean:
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Of all so far; 0 before there were any."""
+        """The mean of all frames so far; 0 if there are none."""
         return self.sums / max(1, self.count)
 
     def add(self, frames: NDArray[Any]) -> None:
-        """Some more, (n, *shape)."""
+        """Add frames, (n, *shape)."""
         self.sums += frames.sum(0, dtype=np.uint32 if frames.dtype == np.uint8 else np.float64)
         self.count += len(frames)
 
@@ -168,15 +168,15 @@ class RunningMean:
         return {"count": self.count, "sums": self.sums}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.count = count(state["count"])
         self.sums[:] = state["sums"]
 
 
 class RewardScale:
-    """Divides rewards by the deviation of the discounted return, of which each environment has a sum that goes on.
+    """Divides rewards by the deviation of the discounted return, for which it keeps a running sum per environment.
 
-    As OpenAI Baselines' `VecNormalize` does it: the mean stays, so that the sign of a reward does.
+    This is what OpenAI Baselines' `VecNormalize` does. The mean is not subtracted, so rewards keep their sign.
 
     >>> scale = RewardScale(1, gamma=0.5)
     >>> scale(np.array([[2.0], [2.0]]), np.array([[False], [False]])).ravel().round(3).tolist()
@@ -187,7 +187,7 @@ class RewardScale:
         self.gamma, self.sums, self.moments = gamma, np.zeros(environments), RunningMoments(1)
 
     def __call__(self, rewards: NDArray[Any], ended: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """The rewards of a round, (steps, environments), and where episodes ended."""
+        """The scaled rewards of a round, from `rewards` (steps, environments), and where episodes ended."""
         sums = np.empty(rewards.shape)
         for t, reward in enumerate(rewards):
             sums[t] = self.sums = self.sums * self.gamma + reward
@@ -201,6 +201,6 @@ class RewardScale:
         return {"sums": self.sums, "moments": self.moments.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.sums = np.array(state["sums"])
         self.moments.load_state_dict(state["moments"])

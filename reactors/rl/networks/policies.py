@@ -1,7 +1,7 @@
-"""How do many agents act in one call, when each has weights of its own?
+"""How do many agents act in one call, if each has its own weights?
 
-A bank of agents has a reaction for each of them, and each calls its network for one observation: with small networks,
-the calls cost far more than the arithmetic. `Policies` has the ports of such a bank, and one reaction.
+In a bank of agents, each has a reaction that calls its network for one observation: for small networks, the calls cost
+far more than the arithmetic. `Policies` has the ports of such a bank, and one reaction.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def greedy(logits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """The likeliest action of each row."""
+    """The most likely action of each row."""
     del rng
     chosen: NDArray[Any] = logits.argmax(1)
     return chosen
 
 
 def sample(logits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """An action of each row, drawn from its softmax."""
+    """A random action for each row, from its softmax."""
     chosen: NDArray[Any] = (logits + rng.gumbel(size=logits.shape)).argmax(1)
     return chosen
 
@@ -52,24 +52,24 @@ CHOICES: dict[Any, Choose] = {"greedy": greedy, "sample": sample, None: plain}
 
 @public("rl.Policies")
 class Policies(rx.Reactor):
-    """The policies of many agents, of one architecture and each with its own weights, evaluated as one.
+    """The policies of many agents with the same architecture and different weights, evaluated in one call.
 
-    `networks` has a module for each agent, which maps observations `(n, *shape)` to outputs (n, ...), in evaluation
-    mode. `shape` and `dtype` are those of one agent's observation. `choose` makes actions of the outputs of those
-    agents that are there: "greedy" and "sample" take them for logits, None leaves them as they are, and a function
-    gets them, with a generator, and returns a row for each.
+    `networks` has a module for each agent, in eval mode, which maps observations `(n, *shape)` to outputs (n, ...).
+    `shape` and `dtype` are those of one agent's observation. `choose` turns the outputs of the present agents into
+    actions: "greedy" and "sample" treat them as logits, None leaves them as they are, and a function gets them, with a
+    generator, and returns a row for each.
 
     ================= ============================================================ ==================================
-    `observation[i]`  in: what agent i sees; absent when it is not there           `shape`, `dtype`
-    `observations`    in, instead: what all see, as one block                      `(agents, *shape)`, `dtype`
-    `weights[i]`      in: new weights of agent i, as `parameters_to_vector` has    float32 (size,)
-                      them; they count from this tag on
-    `action[i]`       what agent i does; absent when it is not there               as `choose` returns a row
-    `actions`         what all do, as one block, when all are there                (agents, ...), likewise
+    `observation[i]`  in: what agent i sees; absent if the agent is absent         `shape`, `dtype`
+    `observations`    in, instead: the observations of all agents as one block     `(agents, *shape)`, `dtype`
+    `weights[i]`      in: new weights of agent i, as `parameters_to_vector`        float32 (size,)
+                      returns them; used from this tag on
+    `action[i]`       the action of agent i; absent if the agent is absent         as a row that `choose` returns
+    `actions`         the actions of all as one block, if all are present          (agents, ...), the same
     ================= ============================================================ ==================================
 
-    Agents whose observation is absent are not evaluated. Raises `ParameterError` for networks that are not of one
-    architecture, in float32 and on the CPU, or that cannot take such an observation.
+    Agents without an observation are not evaluated. Raises `ParameterError` for networks that differ in architecture,
+    are not float32 and on the CPU, or do not take such an observation.
 
     >>> import torch
     >>> import reactors.rl as rl
@@ -124,7 +124,7 @@ class Policies(rx.Reactor):
         return rows
 
     def load(self, i: int, weights: NDArray[np.float32]) -> None:
-        """Give agent i these weights, float32 (size,), before the run or in a reaction of a subclass."""
+        """Set the weights of agent i, float32 (size,), before the run or in a reaction of a subclass."""
         if weights.shape != (self.size,):
             raise ArgumentError(f"agent {i} of {self.path} has {self.size} weights, and was given {weights.shape}")
         self.networks.load(i, weights)
@@ -135,12 +135,12 @@ class Policies(rx.Reactor):
 
     @rx.reaction(weights)
     def renew(self) -> None:
-        """New weights of some."""
+        """Take the new weights of some agents."""
         for i in self.weights.present:
             self.networks.load(i, self.weights[i].value)
 
     def act(self) -> None:
-        """One evaluation for all that are there."""
+        """One evaluation for all present agents."""
         present = range(self.agents) if self.observations.is_present else self.observation.present
         if len(present) < self.agents:
             self.act_of(present)
@@ -155,7 +155,7 @@ class Policies(rx.Reactor):
             self.actions.set(actions)
 
     def act_of(self, present: Sequence[int]) -> None:
-        """One evaluation for some."""
+        """One evaluation for some agents."""
         block = np.stack([self.observation[i].value for i in present])
         for i, action in zip(present, self.choose(self.networks(block, present), self.rng), strict=True):
             row = self.action[i].loan()

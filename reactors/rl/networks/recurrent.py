@@ -1,8 +1,9 @@
-"""What does a network remember of an episode, in torch where it learns and in NumPy where it acts?
+"""How do recurrent networks work, in torch for learning and in NumPy for acting?
 
-A gated recurrent unit (Cho et al., 2014, arXiv 1406.1078) stands between what sees and what decides. Its state is what
-it remembers; an episode begins with zeros. Where it learns, it goes over a sequence from the state that the actor had
-at its beginning, and forgets inside of it just where the actor did: `forget` has that rule, for both.
+A gated recurrent unit (Cho et al., 2014, arXiv 1406.1078) sits between the layers for the inputs and those for the
+outputs. Its state is zero at the beginning of an episode. For learning, it goes through a sequence from the state that
+the actor had at the beginning, and resets the state within the sequence exactly where the actor did: both use the rule
+of `forget`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WIDTH = 64  # of a state where `recurrent` is True: that of QMIX (Rashid et al., 2018, arXiv 1803.11485)
+WIDTH = 64  # of a state if `recurrent` is True: as in QMIX (Rashid et al., 2018, arXiv 1803.11485)
 
 
 def width_of(recurrent: int | bool) -> int:
-    """How many numbers a state has, 0 where there is none.
+    """The width of the recurrent state, 0 if there is none.
 
     >>> width_of(False), width_of(True), width_of(16)
     (0, 64, 16)
@@ -33,7 +34,7 @@ def width_of(recurrent: int | bool) -> int:
 
 
 def forget(states: NDArray[np.float32], terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]) -> None:
-    """Begin again with zeros where an episode has just ended; `states` are (environments, width).
+    """Set the states to zero where an episode has just ended; `states` are (environments, width).
 
     >>> states = np.ones((3, 2), np.float32)
     >>> forget(states, np.array([True, False, False]), np.array([False, False, True]))
@@ -44,7 +45,7 @@ def forget(states: NDArray[np.float32], terminated: NDArray[np.bool_], truncated
 
 
 class GRU(nn.GRUCell):
-    """A gated recurrent unit that goes over sequences; its matrices begin orthogonal, its biases zero.
+    """A gated recurrent unit that can go through sequences; initial matrices are orthogonal, biases are zero.
 
     >>> gru = GRU(3, 2)
     >>> x, first = torch.ones(4, 5, 3), torch.zeros(5, 2)
@@ -64,11 +65,11 @@ class GRU(nn.GRUCell):
     def along(
         self, x: torch.Tensor, state: torch.Tensor, going: torch.Tensor, sees: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """The states after each step of sequences x (steps, sequences, inputs), (steps, sequences, width).
+        """The states (steps, sequences, width) after each step of sequences x (steps, sequences, inputs).
 
-        `state` (sequences, width) is that before the first step. `going` (steps, sequences) is 1 where the next step is
-        of the same episode, and 0 where that begins with zeros. A state waits where nothing is seen, which `sees`
-        (steps, sequences) says, bool.
+        `state` (sequences, width) is the state before the first step. `going` (steps, sequences) is 1 if the next step
+        belongs to the same episode, and 0 if that begins with zeros. `sees`, bool (steps, sequences), is False where
+        nothing is seen; there, the state stays.
         """
         found = []
         steps = nn.functional.linear(x, self.weight_ih, self.bias_ih), going[..., None]
@@ -85,20 +86,20 @@ class GRU(nn.GRUCell):
 
 
 class Stretch(NamedTuple):
-    """What a recurrent network sees of sequences, flat, and how they hang together."""
+    """The inputs of a recurrent network for sequences, flat, and the structure of these sequences."""
 
     obs: torch.Tensor
-    """Of all steps (steps * sequences, ...), and then those true next observations that are no step's."""
+    """Observations of all steps (steps * sequences, ...), then those true next observations that belong to no step."""
     state: torch.Tensor
-    """Before the first step, as the actor had it, (sequences, width)."""
+    """The state before the first step, as the actor had it, (sequences, width)."""
     going: torch.Tensor
-    """1 where the next step is of the same episode, (steps, sequences). float32."""
+    """1 if the next step belongs to the same episode, (steps, sequences). float32."""
     apart: torch.Tensor | None = None
-    """After which steps those next observations come, (steps, sequences). bool."""
+    """After which steps these next observations come, (steps, sequences). bool."""
 
 
 def sequences(x: torch.Tensor, length: int) -> torch.Tensor:
-    """Rows (steps, environments, ...) cut into sequences of so many steps, (length, sequences, ...).
+    """Cut rows (steps, environments, ...) into sequences of `length` steps, (length, sequences, ...).
 
     >>> sequences(torch.arange(8).view(4, 2), 2).tolist()  # steps 0 and 1 of two environments, then 2 and 3
     [[0, 1, 4, 5], [2, 3, 6, 7]]
@@ -107,9 +108,9 @@ def sequences(x: torch.Tensor, length: int) -> torch.Tensor:
 
 
 class Recurrent(nn.Module):
-    """`before`, which makes inputs (n, inputs) of observations, a GRU, and `head`, which makes outputs of its states.
+    """`before` maps observations to inputs (n, inputs), then comes a GRU, then `head` maps its states to outputs.
 
-    Its parameters are in this order, in which `RecurrentInference` takes them.
+    Its parameters are in this order, and `RecurrentInference` takes them in it.
     """
 
     def __init__(self, before: nn.Sequential, inputs: int, width: int, head: nn.Module, *, flattens: bool) -> None:
@@ -118,7 +119,7 @@ class Recurrent(nn.Module):
         self.width, self.flattens = width, flattens
 
     def states(self, seen: Stretch) -> torch.Tensor:
-        """After each observation, flat as they are, (n, width)."""
+        """The states after each observation, flat as the observations are, (n, width)."""
         inputs = self.before(seen.obs.flatten(1).float() if self.flattens else seen.obs)
         steps, sequences = seen.going.shape
         n = steps * sequences
@@ -144,7 +145,7 @@ def seen_first(
     *,
     gain: float | None = None,
 ) -> tuple[nn.Sequential, int]:
-    """What is before a GRU: the torso, or linear layers of these sizes, each with an activation; how much it makes."""
+    """The layers before a GRU, a torso or linear layers with activations, and the number of their outputs."""
     first = [] if normalise is None else [normalise]
     if torso is not None:
         features: Any = torso.features
@@ -154,7 +155,7 @@ def seen_first(
 
 
 class RecurrentInference:
-    """A `Recurrent` where it acts: weights come as one vector, inputs, outputs and states are NumPy arrays.
+    """A `Recurrent` for inference: weights come as one vector; inputs, outputs and states are NumPy arrays.
 
     >>> net = Recurrent(nn.Sequential(nn.Linear(4, 8), nn.Tanh()), 8, 3, nn.Linear(3, 2), flattens=True)
     >>> fast = RecurrentInference(net)
@@ -172,7 +173,7 @@ class RecurrentInference:
         self.size = sum(p.numel() for p in net.parameters())
 
     def load(self, weights: NDArray[np.float32]) -> None:
-        """Take on these weights, of which a copy is made."""
+        """Copy these weights into the network."""
         first, last = self.before.size, self.size - self.head.size
         self.before.load(weights[:first])
         self.head.load(weights[last:])
@@ -183,7 +184,7 @@ class RecurrentInference:
         self.bias, self.bias_again = middle[-2 * width : -width].copy(), middle[-width:].copy()
 
     def __call__(self, x: NDArray[Any], states: NDArray[np.float32]) -> NDArray[Any]:
-        """The outputs for a batch of inputs, whose `states` (n, width) go on."""
+        """The outputs for a batch of inputs; updates `states` (n, width) in place."""
         width = self.width
         seen = self.before(x) @ self.kernel
         seen += self.bias
@@ -197,7 +198,7 @@ class RecurrentInference:
 
 
 def _sigmoid(x: NDArray[Any]) -> NDArray[np.float32]:
-    """By tanh, which does not overflow."""
+    """Computed by tanh, which does not overflow."""
     found: NDArray[np.float32] = np.tanh(x * np.float32(0.5))
     found += np.float32(1)
     found *= np.float32(0.5)

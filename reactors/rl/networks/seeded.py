@@ -1,8 +1,8 @@
-"""How do networks begin by a seed, although torch draws from one generator that all threads of a process share?
+"""How are networks initialised from a seed, although all threads of a process share torch's generator?
 
-A dispatch mode of torch sees every operation of the thread that entered it, and hands a generator of its own to those
-that draw. So no other thread's draws come in between, no other generator moves, and a user's torso or algorithm writes
-`torch.nn.Linear` as ever.
+A dispatch mode of torch sees every operation of the thread that entered it, and gives its own generator to operations
+that draw random numbers. So other threads' draws do not interfere, no other generator is changed, and a user's torso or
+algorithm uses `torch.nn.Linear` as usual.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @public("rl.Seeded")
 class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Inside of `with`, what torch draws in this thread follows from `seed` alone, an int from 0 to 2**64 - 1.
+    """Within `with`, all random numbers that torch draws in this thread follow from `seed`, an int from 0 to 2**64 - 1.
 
-    It is what `torch.manual_seed(seed)` would lead to in a process with one thread, without touching torch's own
-    generator. It goes on where it was when it is entered again. Draws that are given a generator keep it; fused dropout
-    on CUDA takes none. `drawn` names the first operation to which it gave its own.
+    They are the numbers that `torch.manual_seed(seed)` would give in a process with one thread, but torch's own
+    generator is not touched. Entered again, it continues where it was. Operations that are given a generator keep it;
+    fused dropout on CUDA takes none. `drawn` names the first operation to which it gave a generator.
 
     >>> def first() -> float:
     ...     with Seeded(1):
@@ -43,7 +43,7 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Else torch imports its compiler at the first operation, which takes more than a second."""
+        """Without this, torch imports its compiler at the first operation, which takes more than a second."""
         return False
 
     def __enter__(self) -> Self:
@@ -51,14 +51,14 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation; one that draws, and names no generator, gets the one of its device."""
+        """Run an operation; one that draws without a generator gets the generator of its device."""
         del types
         given: dict[str, Any] = kwargs or {}
         drawing, at = _FORMS.get(func) or _drawing(func)
         if drawing is None or given.get("generator", args[at] if len(args) > at else None) is not None:
             return func(*args, **given)
         device = str(next((each.device for each in args if isinstance(each, torch.Tensor)), given.get("device")))
-        if device == "meta":  # which has no numbers
+        if device == "meta":  # its tensors have no values
             return func(*args, **given)
         self.drawn = self.drawn or func._schema.name.partition("::")[2].rstrip("_")
         return drawing(*args[:at], **{**given, "generator": self._generator(device)})
@@ -74,16 +74,16 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return {device: generator.get_state() for device, generator in self._generators.items()}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continue from what `state_dict` returned."""
+        """Resume from a `state_dict`."""
         for device, each in state.items():
             self._generator(device).set_state(each)
 
 
-_FORMS: dict[Any, tuple[Any, int]] = {}  # what `_drawing` found; a dict, for torch.compile warns of functools.cache
+_FORMS: dict[Any, tuple[Any, int]] = {}  # of `_drawing`; a dict, as torch.compile warns about functools.cache
 
 
 def _drawing(operation: Any) -> tuple[Any, int]:
-    """An operation that draws, in the form that takes a generator, and where that goes; None for all others."""
+    """For an operation that draws: its form that takes a generator, and that argument's position; else None."""
     found: tuple[Any, int] = None, 0
     if torch.Tag.nondeterministic_seeded in operation.tags:
         packet, wanted = operation.overloadpacket, {*_names(operation), "generator"}

@@ -1,7 +1,7 @@
-"""How are many networks of one architecture evaluated as one?
+"""How are many networks of one architecture evaluated together?
 
-Their parameters are stacked, a row for each network, and a layer of all of them is one product. A chain of linear
-layers is so in NumPy, where a small product costs less than a call of torch; any other module in torch, by
+Their parameters are stacked, one row for each network, and a layer of all networks is one product. Chains of linear
+layers are evaluated in NumPy, where a small product costs less than a call of torch; other modules in torch, by
 `torch.func`. A network's outputs do not depend on which others are evaluated with it.
 """
 
@@ -41,7 +41,7 @@ class StackedChains:
             self.load(i, flat(network))
 
     def load(self, i: int, weights: NDArray[np.float32]) -> None:
-        """Give network i these weights, of which a copy is made."""
+        """Copy these weights into network i."""
         at = 0
         for step in self.steps:
             if isinstance(step, tuple):
@@ -62,7 +62,7 @@ class StackedChains:
         return np.concatenate(parts)
 
     def __call__(self, x: NDArray[Any], which: Sequence[int] | None = None) -> NDArray[np.float32]:
-        """The outputs of all for inputs (networks, in); with `which`, of those alone, whose inputs these are."""
+        """The outputs of all networks for inputs (networks, in); with `which`, only those networks and inputs."""
         x = x.astype(np.float32, copy=False)
         for step in self.steps:
             if isinstance(step, tuple):
@@ -82,7 +82,7 @@ class StackedChains:
 
 
 class StackedModules:
-    """Any modules without a state that changes from call to call."""
+    """Any modules whose state does not change from call to call."""
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         self.parameters, self.buffers = stack_module_state([*networks])
@@ -90,7 +90,7 @@ class StackedModules:
         self.parameters = {name: stacked.detach() for name, stacked in self.parameters.items()}
 
     def load(self, i: int, weights: NDArray[np.float32]) -> None:
-        """Give network i these weights, of which a copy is made."""
+        """Copy these weights into network i."""
         at = 0
         for stacked in self.parameters.values():
             row = stacked[i]
@@ -103,7 +103,7 @@ class StackedModules:
         return found
 
     def __call__(self, x: NDArray[Any], which: Sequence[int] | None = None) -> NDArray[np.float32]:
-        """The outputs of all for inputs (networks, ...); with `which`, of those alone, whose inputs these are."""
+        """The outputs of all networks for inputs (networks, ...); with `which`, only those networks and inputs."""
         x = x.astype(np.float32, copy=False) if x.dtype == np.float64 else x
         parameters, buffers = self.parameters, self.buffers
         if which is not None:
@@ -120,9 +120,9 @@ class StackedModules:
 
 
 def stacked(networks: Sequence[nn.Module], vectors: bool) -> StackedChains | StackedModules:
-    """All of these as one; `vectors` says whether each of their inputs is a vector.
+    """These networks as one; `vectors` says whether each input is a vector.
 
-    Raises `ParameterError` where they are not of one architecture, in float32 and on the CPU.
+    Raises `ParameterError` if they differ in architecture, or are not float32 and on the CPU.
 
     >>> nets = [nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)) for _ in range(3)]
     >>> both = stacked(nets, vectors=True), stacked(nets, vectors=False)

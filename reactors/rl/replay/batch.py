@@ -1,4 +1,4 @@
-"""What does a replay buffer give: arrays whose memory is used again, and how do they become tensors?"""
+"""What does a replay buffer return, and how do its arrays become tensors?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Columns(dict[str, T]):
-    """Fields of a batch by name; a `KeyError` for another name says which there are.
+    """The fields of a batch by name; a `KeyError` for an unknown name lists the known ones.
 
     >>> Columns(reward=1.0)["rewards"]
     Traceback (most recent call last):
@@ -40,17 +40,17 @@ class Columns(dict[str, T]):
 class Batch(Columns["NDArray[Any]"]):
     """Rows of a buffer, a dict of arrays with a leading axis; `batch.obs` is `batch["obs"]`.
 
-    Beside the fields there are `indices` (int64), by which the buffer knows the rows for ever, and `weights` (float32),
-    which make up for sampling by priority: (P(i) / least P of the batch)^-beta, all 1 if sampling is uniform. That is
-    (N P(i))^-beta over the greatest in the batch (Schaul et al., Prioritized Experience Replay, section 3.4); a buffer
-    with `weights="buffer"` takes the least P of all rows. Where the
-    fields have `reward` and `terminated`, there is always a `discount` (float32): what the value of `next_obs` counts
-    for unless the episode terminated, gamma to the number of steps.
+    Besides the fields there are `indices` (int64), the permanent numbers of the rows in the buffer, and `weights`
+    (float32), the importance weights of prioritized sampling: (P(i) / least P of the batch)^-beta, all 1 if sampling is
+    uniform. That is (N P(i))^-beta over the greatest in the batch (Schaul et al., Prioritized Experience Replay,
+    section 3.4); a buffer with `weights="buffer"` takes the least P of all rows. If the fields include `reward` and
+    `terminated`, there is always a `discount` (float32): gamma to the number of steps, the factor of the value of
+    `next_obs` unless the episode terminated.
     """
 
     __slots__ = ("_core", "_kept", "_tensors", "_uniforms")
 
-    if TYPE_CHECKING:  # of the fields that most have; others are arrays as well
+    if TYPE_CHECKING:  # the most common fields; others are arrays as well
         obs: NDArray[Any]
         action: NDArray[Any]
         reward: NDArray[Any]
@@ -83,11 +83,11 @@ class Batch(Columns["NDArray[Any]"]):
             ("double[]", priorities), ("float[]", self["weights"]),
         )  # fmt: skip
         self._core = into, *(ffi.from_buffer(kind, array) for kind, array in arrays)
-        self._kept = list(self.values())  # the core writes there, whatever becomes of the entries
+        self._kept = list(self.values())  # the core writes there, even if the entries are replaced
         self._tensors: dict[str, Any] | None = None
 
     def copy(self) -> dict[str, NDArray[Any]]:
-        """The same rows in arrays of their own."""
+        """The same rows in new arrays."""
         return {name: array.copy() for name, array in self.items()}
 
     def tensors(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Batch(Columns["NDArray[Any]"]):
 
 
 def of_one_step(fields: tuple[Field, ...]) -> bool:
-    """Whether rows that have rewards and ends do not say what they discount: then it is gamma for all of them."""
+    """Whether rows have rewards and ends but no discount of their own; then it is gamma for all of them."""
     names = {field.name for field in fields}
     return names >= {"reward", "terminated"} and "discount" not in names
 
@@ -116,7 +116,7 @@ def _address(array: NDArray[Any]) -> Any:
 
 
 def tensor_of(array: NDArray[Any], name: str) -> Any:
-    """A torch view of an array, or of the parts of a record array."""
+    """A torch view of an array, or a dict of views of the parts of a record array."""
     import torch
 
     if array.dtype.names is not None:
@@ -131,7 +131,7 @@ def tensor_of(array: NDArray[Any], name: str) -> Any:
 
 @public("rl.batch_dtype")
 def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
-    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
+    """The record dtype of a whole batch of `n` rows: a contiguous column for each field of an `rl.Batch`."""
     columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
     if of_one_step(fields):
         columns.append(("discount", np.float32, (n,)))
@@ -140,11 +140,11 @@ def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
 
 @public("rl.batch_tensors")
 def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
-    """Torch views of the columns of a batch that came from `Replay.batch`, without copies.
+    """Torch views of the columns of a batch from `Replay.batch`, without copies.
 
-    They must not be written, and are valid as long as the value is: during the reaction.
+    They must not be written to, and are valid as long as the value: during the reaction.
     """
-    # torch warns of memory that it may not write
+    # torch warns about read-only memory
     memory = ffi.buffer(ffi.cast("char *", batch.ctypes.data), batch.nbytes)
     columns = np.ndarray((), batch.dtype, memory)
     return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}

@@ -1,9 +1,10 @@
-"""How does experience get to learners: in any order, by any number of actors, and drawn by what it teaches?
+"""How does experience get from actors to learners?
 
-`ReplayBuffer` is a plain object, usable without any reactor: `add`, `sample`, `update_priorities`. Each is one call of
-the C core (csrc/rl/replay), on memory that other processes may share; there is no lock. Sampling by priority follows
-Schaul et al., "Prioritized Experience Replay" (2015), with the K-ary sum tree of Zhang et al., "Parallel Actors and
-Learners" (2021); n-step returns are those of Sutton and Barto, section 7.1.
+`ReplayBuffer` is a plain object that works without any reactor: `add`, `sample`, `update_priorities`. Any number of
+actors may add, in any order. Each method is one call of the C core (csrc/rl/replay), on memory that other processes may
+share; there is no lock. Prioritized sampling follows Schaul et al., "Prioritized Experience Replay" (2015), with the
+K-ary sum tree of Zhang et al., "Parallel Actors and Learners" (2021); n-step returns are those of Sutton and Barto,
+section 7.1.
 """
 
 from __future__ import annotations
@@ -33,27 +34,27 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import ArrayLike, NDArray
 
-NOTHING, REFUSED = -12, -100  # as api.inc has them
+NOTHING, REFUSED = -12, -100  # the same as in api.inc
 INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
-BESIDES = (("int64_t *", "indices"), ("float *", "weights"))  # of a batch, beside the fields
-KEPT = 8  # sizes of batches whose memory is kept for the next time
+BESIDES = (("int64_t *", "indices"), ("float *", "weights"))  # of a batch, besides the fields
+KEPT = 8  # batch sizes whose memory is kept for reuse
 
 
 class BufferStatistics(NamedTuple):
-    """What happened to a buffer, counted by all its processes together."""
+    """Counters of a buffer, over all processes that share it."""
 
     rows: int
-    """There now."""
+    """Rows in the buffer now."""
     late_updates: int
-    """Priorities that came when their rows had been overwritten, and were dropped."""
+    """Priorities that were dropped, because their rows had been overwritten when they arrived."""
     drawn_again: int
     """Rows that changed while they were being sampled, and were replaced by others."""
     taken_over: int
-    """Slots whose writer had died in the middle of a row."""
+    """Slots whose writer died in the middle of a row."""
 
 
 class _Desk:
-    """What one thread works with, so that threads need not wait for each other."""
+    """The working memory of one thread, so that threads need not wait for each other."""
 
     def __init__(self, fields: tuple[Field, ...]) -> None:
         self.incoming = Incoming(fields)
@@ -64,31 +65,31 @@ class _Desk:
 class ReplayBuffer:
     """Keeps the latest `capacity` transitions in shared memory, and samples them uniformly or by priority.
 
-    `fields` says what a transition consists of: a record dtype (`rl.transition_dtype`), or names with shapes and
-    dtypes. The canonical names are `obs, action, reward, next_obs, terminated, truncated`; `ReplayBuffer.of` takes them
-    from spaces. Fields of other names are kept as well.
+    `fields` are the fields of a transition: a record dtype (`rl.transition_dtype`), or names with shapes and dtypes.
+    The canonical names are `obs, action, reward, next_obs, terminated, truncated`; `ReplayBuffer.of` derives them from
+    spaces. Fields with other names are stored as well.
 
-    Priorities (`prioritized=True`) are absolute TD errors: a row is drawn with probability proportional to
-    `(|error| + eps)^alpha`, new rows with the greatest priority so far; `weights` correct this bias with the exponent
-    `beta`, relative to the greatest in the `"batch"` (Schaul et al., section 3.4), or that there is in the `"buffer"`:
-    a row's weight then does not depend on what it was drawn with, but each update costs more. `stratified` draws one
-    row of each n-th of the total priority. `fanout` is that of the tree of priorities, a power of two from 2 to 64. If
-    left out, alpha is 0.6, beta 0.4, eps 1e-6, weights are those of the batch, draws are stratified, and the tree is
-    16-ary.
+    With `prioritized=True`, priorities are absolute TD errors. A row is drawn with a probability proportional to
+    `(|error| + eps)^alpha`; a new row gets the greatest priority so far. Importance weights correct the bias with the
+    exponent `beta`. They are normalised by the greatest weight in the `"batch"` (Schaul et al., section 3.4), or in the
+    whole `"buffer"`, as `weights` says. With `"buffer"`, a row's weight does not depend on the rest of its batch, but
+    each update costs more. `stratified` draws one row from each of n equal parts of the total priority. `fanout` of the
+    sum tree is a power of two from 2 to 64. The defaults are alpha 0.6, beta 0.4, eps 1e-6, weights by batch,
+    stratified draws, and a fan-out of 16.
 
-    With `num_envs=n` rows belong to n streams, each with its share of the capacity (rounded up to a multiple of n).
-    Streams matter for `n_step`, `frame_stack` and `sample_sequences`, which look along an episode: there, rows of a
-    stream have to be added in their order, by one thread at a time. With `n_step=k` rows are put together from up to k
-    steps when they are added: `reward` is the discounted sum, `next_obs`, `terminated`, `truncated` are those of the
-    last step. Batches of any buffer with `reward` and `terminated` have a `discount`, gamma^steps, so that the target
-    is `reward + discount * (1 - terminated) * value(next_obs)`. With `frame_stack=k` the observations, whose first axis
-    is k frames, are kept as single frames.
+    With `num_envs=n`, the rows belong to n streams, each with an equal share of the capacity (rounded up to a multiple
+    of n). Streams matter for `n_step`, `frame_stack` and `sample_sequences`, which follow an episode: for these, the
+    rows of a stream must be added in order, by one thread at a time. With `n_step=k`, up to k steps are combined to one
+    row when they are added: `reward` is the discounted sum, and `next_obs`, `terminated` and `truncated` are those of
+    the last step. Batches of a buffer with `reward` and `terminated` always have a `discount`, gamma^steps, so that the
+    target is `reward + discount * (1 - terminated) * value(next_obs)`. With `frame_stack=k`, observations, whose first
+    axis is k frames, are stored as single frames.
 
-    Any number of threads and processes may add, sample and update at once: pickled to another process of this machine
-    and user, it is a buffer over the same memory; `copy.deepcopy` makes one with memory of its own. Draws come from
-    `rng`, made of `seed` (an int, a Generator or None), so the same calls give the same samples.
+    Any number of threads and processes may add, sample and update at the same time. Pickled to another process of this
+    machine and user, the buffer uses the same memory; `copy.deepcopy` makes a buffer with its own memory. Draws come
+    from `rng`, made from `seed` (an int, a Generator or None), so the same calls give the same samples.
 
-    Raises `ArgumentError` for fields, sizes and rates that cannot be, and `MemoryTooSmall` with what is needed.
+    Raises `ArgumentError` for invalid fields, sizes and rates, and `MemoryTooSmall`, which says how much is needed.
 
     >>> buffer = ReplayBuffer(1000, {"obs": ((2,), "f4"), "reward": ((), "f4")}, prioritized=True, seed=0)
     >>> buffer.add(obs=np.zeros((3, 2), "f4"), reward=np.arange(3, dtype="f4"))
@@ -129,7 +130,7 @@ class ReplayBuffer:
 
     @classmethod
     def of(cls, observation_space: gym.Space[Any], action_space: gym.Space[Any], capacity: int, **options: Any) -> Self:
-        """A buffer of transitions of an environment with these spaces; `options` are those of the class.
+        """A buffer for transitions of an environment with these spaces; `options` are those of the class.
 
         >>> import gymnasium as gym
         >>> list(ReplayBuffer.of(gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2), 100, n_step=3).fields)
@@ -152,13 +153,13 @@ class ReplayBuffer:
         self._desks: dict[int, _Desk] = {}
         self._every_env = np.arange(config.num_envs, dtype=np.int32)
 
-    # ---- how long it is there
+    # ---- lifetime
 
     def close(self) -> None:
-        """Give the memory back, as far as no view or other process has it; what is called afterwards raises.
+        """Release the memory, except where a view or another process still uses it; later calls raise `ReactorError`.
 
-        No thread may be using it. A buffer that nothing refers to any more closes itself. One in a program of reactors,
-        whose parts refer to one another, does so when Python looks for such cycles, at the latest when memory for
+        No other thread may be using the buffer. A buffer without references closes itself. In a program of reactors,
+        whose parts refer to one another, it does so at Python's next garbage collection, at the latest when memory for
         another large buffer is reserved.
         """
         for name in ("_core", "_block", "_desks"):
@@ -170,7 +171,7 @@ class ReplayBuffer:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    if not TYPE_CHECKING:  # type checkers shall know which attributes there are
+    if not TYPE_CHECKING:  # so that type checkers know the attributes
 
         def __getattr__(self, name: str) -> Any:
             if name in {"_core", "_block", "_desks"}:
@@ -179,16 +180,16 @@ class ReplayBuffer:
             near = "" if name.startswith("_") else did_you_mean(name, known)
             raise AttributeError(f"a replay buffer has no {name!r}{near}", name=name)
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def capacity(self) -> int:
-        """How many rows it keeps at most."""
+        """The maximum number of rows."""
         return self.config.slots
 
     @property
     def nbytes(self) -> int:
-        """The bytes of shared memory that it takes, all included."""
+        """The total size of its shared memory in bytes."""
         return self._plan.bytes
 
     def __len__(self) -> int:
@@ -202,7 +203,7 @@ class ReplayBuffer:
 
     @property
     def _title(self) -> str:
-        """By which errors name it: its capacity and its fields."""
+        """Its name in errors: its capacity and its fields."""
         return f"ReplayBuffer({', '.join([str(self.capacity), *(field.name for field in self._given)])})"
 
     def _named(self, error: ArgumentError) -> ArgumentError:
@@ -219,16 +220,16 @@ class ReplayBuffer:
 
     @property
     def tensors(self) -> dict[str, Any]:
-        """The same as torch tensors."""
+        """The same views as torch tensors."""
         return {name: tensor_of(array, name) for name, array in self.fields.items()}
 
     @property
     def late_updates(self) -> int:
-        """How many priorities came when their rows had been overwritten."""
+        """Number of priorities that arrived after their rows had been overwritten."""
         return self.statistics().late_updates
 
     def statistics(self) -> BufferStatistics:
-        """What happened so far, in all processes that share the memory."""
+        """Counters over all processes that share the memory."""
         counters = [ffi.new("uint64_t *") for _ in range(3)]
         lib.rx_replay_counters(self._core, *counters)
         return BufferStatistics(len(self), *(int(counter[0]) for counter in counters))
@@ -237,12 +238,12 @@ class ReplayBuffer:
         me = threading.get_ident()
         desk = self._desks.get(me)
         if desk is None:
-            if len(self._desks) > 64:  # of threads that may have ended
+            if len(self._desks) > 64:  # some may belong to threads that have ended
                 self._desks.clear()
             desk = self._desks[me] = _Desk(self._given)
         return desk
 
-    # ---- in
+    # ---- adding
 
     def add(
         self,
@@ -256,15 +257,15 @@ class ReplayBuffer:
         """Add rows: a mapping of arrays with a leading axis, a record array, or the fields as keywords.
 
         Record arrays and arrays of the right dtypes are copied once, into their slots. `priorities` (absolute errors)
-        take the place of the greatest so far. `envs` says which stream each row belongs to: an int or one for each row;
-        if left out, row i belongs to stream i. Returns the indices (int64) by which the rows are known as long as they
-        are there; with `n_step` there are as many as became complete.
+        replace the default, which is the greatest priority so far. `envs` is the stream of each row: an int, or one for
+        each row; by default, row i belongs to stream i. Returns the indices (int64) that identify the rows until they
+        are overwritten; with `n_step`, one for each row that became complete.
 
-        Values of other dtypes are converted: floats may be rounded, but a finite number stays finite, and a whole
-        number the number that it is.
+        Values of other dtypes are converted: floats may be rounded, but a finite number stays finite, and an integer
+        keeps its exact value.
 
-        Raises `ArgumentError` for fields that are missing, unknown, of other shapes, or with values that their dtypes
-        do not hold, for more rows than the capacity, and for priorities that are negative or not finite.
+        Raises `ArgumentError` for missing and unknown fields, wrong shapes, values that do not fit their dtypes, more
+        rows than the capacity, and priorities that are negative or not finite.
         """
         if priorities is not None and self._n_step is not None:
             raise ArgumentError(
@@ -344,7 +345,7 @@ class ReplayBuffer:
         return np.ascontiguousarray(np.broadcast_to(given, (n,)), np.int32)
 
     def _keep_frames(self, rows: Incoming, n: int, streams: Any) -> None:
-        """Put the observations away as frames; what goes on as `obs` and `next_obs` are their numbers."""
+        """Store the observations as frames; replace `obs` and `next_obs` by the numbers of these frames."""
         names = [field.name for field in self._given]
         first, last = names.index("obs"), names.index("next_obs")
         numbers = np.empty((2, n), np.uint64)
@@ -359,14 +360,14 @@ class ReplayBuffer:
             rows.replace(at, row, 8)
         rows.keep(numbers)
 
-    # ---- out
+    # ---- sampling
 
     def sample(self, n: int, *, beta: float | None = None, copy: bool = False) -> Batch:
         """Draw `n` rows, with replacement: a `Batch` of arrays.
 
-        Its memory is used again by the next call but one of this thread with the same `n`; `copy=True` gives a batch
-        of its own. `beta` says how far the weights make up for the priorities. Raises `ReactorError` when there are no
-        rows, or none has a priority.
+        Its memory is reused by the call after next of this thread with the same `n`; `copy=True` gives a batch with its
+        own memory. `beta` is the exponent of the importance weights. Raises `ReactorError` if there are no rows, or if
+        all priorities are 0.
         """
         batch = self._batch(whole(n, "n")) if copy else self._lent(n)
         self.rng.random(out=batch._uniforms)
@@ -380,7 +381,7 @@ class ReplayBuffer:
         return batch
 
     def sample_into(self, record: NDArray[Any], n: int) -> NDArray[Any]:
-        """Draw `n` rows straight into the columns of a record of `replay.batch_dtype`, in whatever memory it lies."""
+        """Draw `n` rows straight into the columns of a record of `replay.batch_dtype`, in any memory."""
         lent, names = self._lent(n), [field.name for field in self.config.fields]
         base, offsets = record.ctypes.data, self._offsets_in(record.dtype)
         into = ffi.new("void *[]", [ffi.cast("void *", base + offsets[name][1]) for name in names])
@@ -417,11 +418,11 @@ class ReplayBuffer:
         return pair[0]
 
     def sample_sequences(self, n: int, length: int) -> Batch:
-        """Draw `n` sequences of `length` rows that follow one another in one episode: arrays of shape (n, length, ...).
+        """Draw `n` sequences of `length` consecutive rows of one episode: arrays of shape (n, length, ...).
 
-        Uniform over all such sequences that are there, whatever the priorities. How the episode goes on is known from
-        `terminated` and `truncated`, and each row's position in its episode is kept, so nothing is searched. Memory is
-        used again as by `sample`. Raises `ReactorError` when no episode has so many rows.
+        All such sequences in the buffer are equally likely, whatever their priorities. The ends of episodes are known
+        from `terminated` and `truncated`, and each row's position in its episode is stored, so nothing is searched.
+        Memory is reused as by `sample`. Raises `ReactorError` if no episode has that many rows.
         """
         pairs, key = self._desk().batches, (n, length)
         pair = pairs.get(key)
@@ -476,9 +477,10 @@ class ReplayBuffer:
     def update_priorities(self, batch: Batch | ArrayLike, priorities: ArrayLike) -> int:
         """Set the priorities of sampled rows to these absolute TD errors; `batch` is the batch or its indices.
 
-        Rows that were overwritten since keep the priorities of what is there now; they are counted in `late_updates`.
-        Of an index that comes twice the last counts. Returns how many were there still. Raises `ArgumentError` for
-        priorities that are negative or not finite, and for a buffer that samples uniformly.
+        Rows that were overwritten since then keep the priority of their new content; they are counted in
+        `late_updates`. If an index occurs twice, the last priority counts. Returns the number of rows that were still
+        there. Raises `ArgumentError` for priorities that are negative or not finite, and for a buffer that samples
+        uniformly.
         """
         try:
             if type(batch) is Batch:
@@ -497,7 +499,7 @@ class ReplayBuffer:
         return int(done)
 
     def priorities(self, indices: ArrayLike) -> NDArray[np.float64]:
-        """What rows are drawn in proportion to: `(|error| + eps)^alpha`; 0 of rows that are gone."""
+        """The sampling priorities of rows, `(|error| + eps)^alpha`; 0 for rows that are gone."""
         wanted = _indices(indices)
         found = np.ones(len(wanted))
         if self._how:
@@ -505,7 +507,7 @@ class ReplayBuffer:
             lib.rx_replay_priorities(self._core, len(wanted), numbers, into)
         return found
 
-    # ---- elsewhere and later
+    # ---- pickling, copying, saving
 
     def __reduce__(self) -> Any:
         pending = None if self._n_step is None else self._n_step.state()
@@ -522,20 +524,20 @@ class ReplayBuffer:
         return copy
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it is, in arrays of their own, and the state of `rng`; `load_state_dict` goes on bit for bit.
+        """The complete state, in new arrays, and the state of `rng`; after `load_state_dict` all continues bit for bit.
 
-        Others may be adding meanwhile: rows that they write just then are not in it.
+        Others may add at the same time, but rows that they are just writing are not included.
         """
         return saving.snapshot(self) | {"rng": rng_state(self.rng)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what another buffer of the same fields and sizes was; `ArgumentError` if they are others."""
+        """Take the state of another buffer with the same fields and sizes; `ArgumentError` if they differ."""
         saving.restore(self, state)
 
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file with all that it is; what was at `path` is replaced at once or not at all.
+        """Write a safetensors file with the complete state; a file at `path` is replaced atomically.
 
-        Fields are tensors of their names, over all slots. Nothing may be added meanwhile.
+        Fields are tensors with their names, over all slots. Nothing may be added meanwhile.
         """
         saving.save(self, path)
 

@@ -1,4 +1,4 @@
-"""What can a replay buffer be? A caller asks, or a file that says what it holds."""
+"""The configuration of a replay buffer, as given by a caller or by a saved file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reactors.rl.replay.storage import FANOUT, BufferLayout, Field, TreeShape, c
 
 
 class Config(NamedTuple):
-    """What makes a buffer what it is, beside its memory."""
+    """Everything that defines a buffer, except its memory."""
 
     fields: tuple[Field, ...]
     share: int
@@ -48,7 +48,7 @@ class Config(NamedTuple):
         weights: str | None = None,
         fanout: int | None = None,
     ) -> Config:
-        """What a buffer is that is asked for so; `ArgumentError` for what there cannot be."""
+        """The configuration for these arguments; `ArgumentError` for invalid ones."""
         for name, number in (("capacity", capacity), ("num_envs", num_envs), ("n_step", n_step)):
             whole(number, name)
         whole(small, "small", 0)
@@ -81,16 +81,16 @@ class Config(NamedTuple):
 
     @property
     def slots(self) -> int:
-        """Rows that all streams can keep together."""
+        """The number of rows that all streams can hold together."""
         return self.share * self.num_envs
 
     @property
     def tree(self) -> TreeShape | None:
-        """The tree of priorities, if there is one."""
+        """The shape of the tree of priorities, if there is one."""
         return TreeShape(self.slots, self.fanout, 4, self.weights == "buffer") if self.prioritized else None
 
     def plan(self) -> BufferLayout:
-        """Where in memory each field, record and tree lies."""
+        """Where each field, record and tree lies in memory."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(
             self.fields, self.share, self.num_envs, tree=self.tree, stack=self.frame_stack, extra=extra,
@@ -99,7 +99,7 @@ class Config(NamedTuple):
 
 
 def whole(number: Any, name: str, least: int = 1) -> int:
-    """The number; `ArgumentError` if it is not whole, or less."""
+    """The number; `ArgumentError` if it is not an integer, or less than `least`."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
         raise ArgumentError(f"{name} is {number!r}; write a whole number, {least} or more")
     return int(number)
@@ -128,7 +128,7 @@ def _stacked(fields: tuple[Field, ...], stack: int) -> tuple[Field, ...]:
 
 
 def _of_several_steps(given: tuple[Field, ...]) -> tuple[Field, ...]:
-    """The fields of rows of several steps: those of one, and `discount`."""
+    """The fields of n-step rows: those of single steps, and `discount`."""
     found = {f.name: (f.dtype, f.shape) for f in given}
     wanted = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
     for name, dtype in wanted.items():

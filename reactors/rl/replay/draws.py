@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Draws:
-    """Batches of `n` rows of `buffer`, drawn into records of `dtype`; priorities answer them in the same order.
+    """Draws batches of `n` rows of `buffer` into records of `dtype`; priorities come back in the same order.
 
-    `unanswered` are the indices of the rows of each batch whose priorities have not come; there are none in a buffer
-    that samples uniformly.
+    `unanswered` has the row indices of each batch whose priorities have not come back; it stays empty for a buffer that
+    samples uniformly.
     """
 
     def __init__(self, buffer: ReplayBuffer, n: int) -> None:
@@ -33,5 +33,5 @@ class Draws:
             self.unanswered.append(drawn["indices"].copy())
 
     def answer(self, priorities: NDArray[Any]) -> None:
-        """Give the rows of the batch that waits longest their new priorities."""
+        """Set the new priorities of the batch that has waited longest."""
         self.buffer.update_priorities(self.unanswered.popleft(), priorities)

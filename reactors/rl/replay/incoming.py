@@ -22,9 +22,9 @@ FLOAT32 = np.dtype(np.float32)
 
 
 class Incoming:
-    """Pointers to the columns of the rows that are being added, as the core takes them; made once, filled often.
+    """Pointers to the columns of the rows that are being added, in the form of the core; made once, and reused.
 
-    What is of the right dtype and contiguous is taken where it lies, all else is converted if nothing gets lost.
+    Contiguous arrays of the right dtype are used in place; all others are converted, if no value is lost.
     """
 
     def __init__(self, fields: tuple[Field, ...]) -> None:
@@ -32,13 +32,13 @@ class Incoming:
         self.pointers = ffi.new("void *[]", len(fields))
         self.strides = ffi.new("uint64_t[]", [field.bytes for field in fields])
         self._columns = [(i, field.name, field.dtype) for i, field in enumerate(fields)]
-        self._shapes: list[Any] = [None] * (len(fields) + 1)  # as they were last, and how many rows
+        self._shapes: list[Any] = [None] * (len(fields) + 1)  # the last shapes, and the number of rows
         self._contiguous = True  # strides are those of plain columns
         self._records: tuple[Any, list[int]] = None, []  # the record dtype seen last, and where our fields are in it
         self._kept: list[Any] = []
 
     def take(self, batch: Any) -> int:
-        """Point at the rows of `batch`, and say how many they are."""
+        """Point at the rows of `batch`; returns their number."""
         if type(batch) is np.ndarray and batch.dtype.names is not None:
             return self._take_records(batch)
         if not isinstance(batch, Mapping):
@@ -50,7 +50,7 @@ class Incoming:
             self._plain_strides()
         pointers, from_buffer, n, kept = self.pointers, ffi.from_buffer, -1, []
         shapes = self._shapes
-        for i, name, dtype in self._columns:  # every step here is a good part of what adding costs
+        for i, name, dtype in self._columns:  # every operation here is a large part of the cost of adding
             try:
                 column = batch[name]
             except KeyError:
@@ -73,7 +73,7 @@ class Incoming:
         return n
 
     def _shapes_of(self, column: NDArray[Any], field: Field, n: int) -> list[Any]:
-        """The shapes of all columns, and the number of rows, going by the first column; for this call and the next."""
+        """The shapes of all columns, and the number of rows, from the first column; for this call and the next."""
         if column.ndim == 0 or column.shape[1:] != field.shape:
             _refuse_shape(column, field)
         if n >= 0:
@@ -118,16 +118,16 @@ class Incoming:
         self._contiguous = True
 
     def replace(self, i: int, at: Any, stride: int) -> None:
-        """Take column `i` from elsewhere."""
+        """Use another address for column `i`."""
         self.pointers[i], self.strides[i] = at, stride
         self._contiguous = False
 
     def keep(self, array: object) -> None:
-        """Hold an array that a pointer leads to until the next call."""
+        """Keep an array that a pointer refers to alive until the next call."""
         self._kept.append(array)
 
     def call(self) -> str:
-        """How fields are given as keywords."""
+        """How to give the fields as keywords."""
         return f"add({', '.join(f'{field.name}=...' for field in self.fields)})"
 
     def _refuse_missing(self, batch: Any, missing: list[str] | None = None) -> NoReturn:
@@ -152,7 +152,7 @@ class Incoming:
 
 
 def _ends(extra: list[str]) -> str:
-    """What to do with the flag of older interfaces."""
+    """What to write instead of the `done` flag of older interfaces."""
     done = next((name for name in extra if name in {"done", "dones"}), None)
     if done is None:
         return ""
@@ -163,7 +163,7 @@ def _ends(extra: list[str]) -> str:
 
 
 def converted(column: Any, field: Field) -> NDArray[Any]:
-    """`column` in the dtype of the field; refused where a value would be lost, as `lossless` has it."""
+    """`column` in the dtype of the field; refused if a value would be lost, as defined by `lossless`."""
     if field.dtype.names is not None:
         return _record_column(column, field)
     return _fitting(column, field.dtype, field.name)
@@ -187,7 +187,7 @@ def _fitting(column: Any, dtype: np.dtype[Any], name: str) -> NDArray[Any]:
 
 
 def _record_column(column: Any, field: Field) -> NDArray[Any]:
-    """Records out of mappings, tuples or records of other dtypes, part by part."""
+    """Records from mappings, tuples or records of other dtypes, part by part."""
 
     def rows(value: Any) -> int:
         if isinstance(value, Mapping):
@@ -225,7 +225,7 @@ def _refuse_length(found: int, n: int, field: Field, first: Field) -> NoReturn:
 
 
 def checked_errors(given: Any, n: int, prioritized: int) -> Any:
-    """Absolute TD errors as the core takes them: float32, one for each row."""
+    """Absolute TD errors in the form of the core: float32, one for each row."""
     if not prioritized:
         raise ArgumentError("a buffer that samples uniformly has no priorities; make it with prioritized=True")
     errors = given
@@ -242,7 +242,7 @@ def checked_errors(given: Any, n: int, prioritized: int) -> Any:
 
 
 def refuse_error(priorities: ArrayLike, row: int) -> NoReturn:
-    """Say what the core found in a row."""
+    """Raise an error about the priority of a row that the core refused."""
     found = np.asarray(priorities, np.float32).reshape(-1)[row]
     raise ArgumentError(
         f"the priority of row {row} is {found}; priorities are absolute TD errors, 0 or more and finite"

@@ -1,7 +1,7 @@
-"""How do steps become rows that look n steps ahead?
+"""How are single steps combined to n-step rows?
 
-A row waits until n steps are there or its episode ends. What waits belongs to the process that adds, as streams have
-one writer each; it is not in the buffer yet.
+A row waits until it has n steps, or until its episode ends. Waiting rows belong to the process that adds them, because
+each stream has one writer; they are not in the buffer yet.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ LAST = ("next_obs", "next_acted", "next_masks", "next_state", "terminated", "tru
 
 
 class NStep:
-    """The queues of all streams, and the rows that come out of them."""
+    """The queues of waiting steps of all streams, and the complete rows that come out of them."""
 
     @staticmethod
     def forms(config: Config) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-        """Dtypes and shapes of what waits, as `state` gives it; nothing waits where rows are of one step."""
+        """Dtypes and shapes of the waiting rows, as `state` returns them; empty for single-step rows."""
         if config.n_step == 1:
             return {}
         waiting, row = config.num_envs * config.n_step, sum(field.stored for field in config.fields)
@@ -60,7 +60,7 @@ class NStep:
         self.rows = Incoming(fields)
 
     def fold(self, rows: Incoming, n: int, streams: Any) -> tuple[int, NDArray[np.int32]]:
-        """Take `n` rows of one step; `self.rows` then leads to what is complete: how many, and of which streams."""
+        """Take `n` single-step rows and point `self.rows` to the complete rows; returns their number and streams."""
         out = np.empty(n + len(self._pending), self._dtype)
         of = np.empty(len(out), np.int32)
         state = self._pending.ctypes.data, self._returns.ctypes.data, self._counts.ctypes.data
@@ -77,11 +77,11 @@ class NStep:
         return made, of
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What waits, as plain arrays that are not copied."""
+        """The waiting rows, as plain arrays that are not copied."""
         pending = self._pending.view(np.uint8)
         return {"pending.rows": pending, "pending.returns": self._returns, "pending.counts": self._counts}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on with what waited elsewhere."""
+        """Continue with the waiting rows of another process."""
         for name, array in self.state().items():
             array[:] = state[name]

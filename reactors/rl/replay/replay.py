@@ -1,8 +1,7 @@
-"""How does a replay buffer stand between actors and a learner in a program that is the same on any number of workers?
+"""How does a program use a replay buffer between actors and a learner, with the same result on any number of workers?
 
-`Replay` is a reactor around a `ReplayBuffer`: transitions come in from many actors without copies but the one into
-their slots, batches go out, priorities come back. When a batch is drawn follows from the rows that came, never from
-time.
+`Replay` is a reactor around a `ReplayBuffer`: it receives transitions from many actors, copied only once, into their
+slots; it sends batches and takes priorities back. When a batch is drawn depends on the rows received, never on time.
 """
 
 from __future__ import annotations
@@ -31,24 +30,24 @@ UNANSWERED = 10_000  # batches whose priorities may be outstanding
 
 @public("rl.Replay")
 class Replay(rx.Reactor):
-    """Keeps what `actors` send, and draws a batch of `batch_size` for every `train_every` rows that came.
+    """Stores what `actors` send, and draws a batch of `batch_size` for every `train_every` rows received.
 
-    `fields` are those of `rl.ReplayBuffer` (or use `Replay.of` with spaces), and so are `options`. Ports:
+    `fields` and `options` are those of `rl.ReplayBuffer` (or use `Replay.of` with spaces). Ports:
 
-    - `transitions`: input of width `actors`, each channel an array of `rows` records (one record without axis, if
+    - `transitions`: input of width `actors`. Each channel takes an array of `rows` records (one record without axis, if
       `rows` is None) whose dtype has the fields: what `rl.Env.transition` sends. The rows of a channel are successive
-      steps of one environment; with `row_streams`, steps of as many environments at once.
-    - `batch`: output, one record whose fields are whole columns: `batch.value["obs"]` is a contiguous array of
-      shape (batch_size, ...), `batch_tensors` makes torch views. With `indices`, `weights` and `discount`, as in
+      steps of one environment; with `row_streams`, each row is a step of another environment.
+    - `batch`: output, one record whose fields are whole columns: `batch.value["obs"]` is a contiguous array of shape
+      (batch_size, ...), and `batch_tensors` makes torch views. It has `indices`, `weights` and `discount`, as
       `rl.Batch`.
-    - `priorities`: input, if `prioritized`: float32 (batch_size,), absolute TD errors, answering the batches in the
-      order in which they were sent. Connect it with a delay (`after=0` is enough), unless the learner is in no cycle
+    - `priorities`: input, if `prioritized`: float32 (batch_size,), absolute TD errors, one array for each batch, in the
+      order in which batches were sent. Connect it with a delay (`after=0` is enough), unless the learner is in no cycle
       with the actors.
 
-    No batch is drawn before `learning_starts` rows came. If several are due at one tag, they follow one another in
-    microsteps, so that priorities that come back with `after=0` count for the next. Draws come from a generator seeded
-    with the reactor's `seed`: the same seed gives the same batches, whatever the workers. The memory is reserved when
-    the reactor is made. `state_dict` and `load_state_dict` make it continue elsewhere.
+    No batch is drawn before `learning_starts` rows have been received. If several batches are due at one tag, they
+    follow in successive microsteps, so that priorities that come back with `after=0` count for the next batch. Draws
+    come from a generator seeded with the reactor's `seed`: the same seed gives the same batches, with any workers. The
+    memory is reserved when the reactor is made. `state_dict` and `load_state_dict` let it continue elsewhere.
 
     >>> class Source(rx.Reactor):
     ...     tick = rx.Timer(0, "1 ms")
@@ -134,24 +133,24 @@ class Replay(rx.Reactor):
     def of(
         cls, observation_space: gym.Space[Any], action_space: gym.Space[Any], capacity: int, **options: Any
     ) -> Replay:
-        """A `Replay` of the transitions of an environment with these spaces."""
+        """A `Replay` for the transitions of an environment with these spaces."""
         from reactors.rl.replay.transition import transition_dtype
 
         return cls(capacity, transition_dtype(observation_space, action_space), **options)
 
     def begin(self) -> None:
-        """Draw from now on as the seed of the run says, unless a state was loaded."""
+        """Seed the draws with the reactor's seed, unless a state was loaded."""
         if not self._added:
             self.buffer.rng = np.random.default_rng(self.seed)
 
     def answer(self) -> None:
-        """Give the rows of the batch that waits longest their new priorities."""
+        """Set the new priorities of the batch that has waited longest."""
         if not self.draws.unanswered:
             raise ReactorError(f"{self.path}: priorities came, but every batch that was sent has its answer")
         self.draws.answer(self.priorities.value)
 
     def add_and_draw(self) -> None:
-        """Add what came, actor by actor, and draw a batch if one is due."""
+        """Add the received rows, actor by actor, and draw a batch if one is due."""
         for i in self.transitions.present:
             rows = self.transitions[i].value
             n = self._added
@@ -177,12 +176,12 @@ class Replay(rx.Reactor):
         self.batch.set(record)
 
     def state_dict(self) -> dict[str, Any]:
-        """The buffer's state, what is due, and which batches wait for their answers."""
+        """The buffer's state, the batches that are due, and those that wait for priorities."""
         sent = [indices.copy() for indices in self.draws.unanswered]
         return {"buffer": self.buffer.state_dict(), "added": self._added, "credit": self._credit, "sent": sent}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; before `rx.run`, or in a reaction of this reactor."""
+        """Continue from a state; call it before `rx.run`, or in a reaction of this reactor."""
         self.buffer.load_state_dict(state["buffer"])
         self._added, self._credit = state["added"], state["credit"]
         self.draws.unanswered = deque(indices.copy() for indices in state["sent"])

@@ -1,7 +1,8 @@
-"""How does what is played become sequences, which a recurrent network learns from?
+"""How are steps cut into sequences for recurrent networks?
 
-A sequence is a row of a replay buffer, as a transition is one for other networks: drawn as a whole, with one priority
-(Kapturowski et al., "Recurrent Experience Replay in Distributed Reinforcement Learning", R2D2, ICLR 2019).
+A sequence is one row of a replay buffer, just as a transition is one row for other networks: it is drawn as a whole,
+with one priority (Kapturowski et al., "Recurrent Experience Replay in Distributed Reinforcement Learning", R2D2, ICLR
+2019).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ STATE, MEMORY = "state", "memory"
 
 
 def sequence_dtype(step: np.dtype[Any], length: int) -> np.dtype[Any]:
-    """The record of a sequence of so many steps: their fields (length, ...), but for what is remembered at the first.
+    """The record dtype of a sequence of `length` steps: fields (length, ...), and the first step's recurrent state.
 
-    That is the `state`, or where steps are of many agents, whose `state` is the environment's, the `memory`.
+    The recurrent state is the field `state`; with many agents, where `state` is the environment's, it is `memory`.
 
     >>> sequence_dtype(np.dtype([("reward", "f4"), ("state", "f4", (2,))]), 3)
     dtype([('reward', '<f4', (3,)), ('state', '<f4', (2,))], align=True)
@@ -39,10 +40,10 @@ def sequence_dtype(step: np.dtype[Any], length: int) -> np.dtype[Any]:
 
 
 class Sequences:
-    """Cuts the steps of so many environments into sequences of `length`, of which one begins every `period` steps.
+    """Cuts the steps of several environments into sequences of `length`, of which one begins every `period` steps.
 
-    They overlap by what `period` is less than `length`, and go on over ends of episodes. What is not yet long enough
-    waits for the next round, in `rows` (length, environments), of which `n` steps are there.
+    Sequences overlap if `period` is less than `length`, and continue across the ends of episodes. Steps that do not yet
+    make up a sequence wait for the next round, in `rows` (length, environments), of which the first `n` are filled.
 
     >>> step = np.dtype([("reward", "f4"), ("state", "f4", (1,))], align=True)
     >>> cut, played = Sequences(step, 1, length=3, period=2), np.zeros((4, 1), step)
@@ -59,7 +60,7 @@ class Sequences:
         self.rows, self.n = np.zeros((length, environments), step), 0
 
     def add(self, played: NDArray[Any]) -> NDArray[Any]:
-        """More steps (steps, environments); the sequences that they complete, first of all environments the oldest."""
+        """Add steps (steps, environments); returns complete sequences, the oldest of all environments first."""
         found, at, length = [], 0, len(self.rows)
         while at < len(played):
             some = min(length - self.n, len(played) - at)
@@ -78,11 +79,11 @@ class Sequences:
         return made
 
     def state_dict(self) -> dict[str, Any]:
-        """What waits."""
+        """The waiting steps."""
         return {"n": self.n, "rows": {name: self.rows[name].copy() for name in self.rows.dtype.names or ()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         self.n = count(state["n"])
         for name, rows in state["rows"].items():
             self.rows[name] = rows

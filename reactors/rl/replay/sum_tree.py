@@ -1,7 +1,8 @@
-"""Which slots shall be sampled, in proportion to priorities that change all the time?
+"""How are slots sampled in proportion to priorities that change all the time?
 
-The K-ary sum tree of csrc/rl/sumtree for callers in Python: a batch of slots and priorities in, or sampled slots out,
-with one call into C. What holds while several threads or processes use one tree is said in csrc/rl/sumtree/sumtree.h.
+This is the K-ary sum tree of csrc/rl/sumtree for callers in Python: one call into C takes a batch of slots and
+priorities, or returns sampled slots. csrc/rl/sumtree/sumtree.h says what is guaranteed when several threads or
+processes use one tree.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ class SumTreeError(ReactorError, ValueError):
 
 @public("rl.SumTree")
 class SumTree:
-    """Priorities of `capacity` slots, all 0 at first, from which slots are sampled in proportion to them.
+    """Priorities of `capacity` slots, all 0 at first; slots are sampled in proportion to their priorities.
 
-    `fanout` is a power of two from 2 to 64 (16 float32 fill one cache line); `dtype` is float32 or float64, that of the
-    stored priorities and sums; `minimum=True` also keeps the least positive priority, for importance weights. The tree
-    lies in `memory`, a writable buffer that begins at a multiple of 64 bytes and holds zeros or already a tree of this
-    shape, which is then shared; without one it takes memory of its own that forked children share. Its inner sums
-    depend on its priorities alone, bit for bit, never on their history, so a restored tree samples as before.
-    `ArgumentError` if there can be no such tree. The structure is that of Parallel Actors and Learners (Zhang,
-    Kuppannagari, Prasanna, HiPC 2021), section on the K-ary sum tree.
+    `fanout` is a power of two from 2 to 64 (16 float32 fill one cache line). `dtype` is float32 or float64, for the
+    stored priorities and sums. `minimum=True` also keeps the least positive priority, for importance weights. The tree
+    lies in `memory`, a writable buffer that begins at a multiple of 64 bytes and holds zeros, or a tree of this shape,
+    which is then shared. Without `memory`, it allocates memory that forked children share. Its inner sums depend only
+    on its priorities, bit for bit, and never on their history, so a restored tree samples as before. Raises
+    `ArgumentError` for invalid arguments. The structure is that of Parallel Actors and Learners (Zhang, Kuppannagari,
+    Prasanna, HiPC 2021), section on the K-ary sum tree.
 
     >>> tree = SumTree(1000)
     >>> tree[[3, 500, 999]] = [1.0, 2.0, 1.0]
@@ -77,7 +78,7 @@ class SumTree:
 
     @staticmethod
     def size(capacity: int, *, fanout: int = 16, dtype: DTypeLike = "f4", minimum: bool = True) -> int:
-        """The bytes of memory that such a tree needs. `ArgumentError` if there can be none.
+        """The bytes of memory that such a tree needs. Raises `ArgumentError` for invalid arguments.
 
         >>> SumTree.size(1_000_000) < 5_000_000
         True
@@ -92,10 +93,10 @@ class SumTree:
         return int(lib.rx_sumtree_bytes(capacity, fanout, kind.itemsize, minimum))
 
     def set(self, slots: ArrayLike, priorities: ArrayLike) -> None:
-        """Give `slots` (integers) their `priorities` (as many reals, or one for all), 0 or more and finite.
+        """Set priorities of `slots` (integers): as many reals, or one for all, 0 or more and finite.
 
-        Of a slot named twice, the last priority counts. Priorities are rounded to the dtype of the tree. All or
-        nothing: with a slot or a priority that cannot be, `SumTreeError` names it and nothing is changed.
+        If a slot occurs twice, the last priority counts. Priorities are rounded to the dtype of the tree. The call is
+        all or nothing: for an invalid slot or priority, `SumTreeError` names it, and nothing is changed.
         """
         if type(slots) is not np.ndarray or slots.dtype is not _INT64 or not slots.flags.c_contiguous:
             slots = _as_slots(slots)
@@ -116,7 +117,7 @@ class SumTree:
             raise self._refusal(slots.flat[done], priorities.flat[done])
 
     def get(self, slots: ArrayLike) -> NDArray[np.float64]:
-        """The priorities of `slots`, in their shape. `SumTreeError` names a slot that there is not."""
+        """The priorities of `slots`, in the same shape. `SumTreeError` names a slot that does not exist."""
         slots = _as_slots(slots)
         priorities = np.empty(slots.shape)
         done = _get(self._tree, slots.size, _pointer(_SLOTS, slots), _pointer(_DOUBLES, priorities))
@@ -127,10 +128,10 @@ class SumTree:
     def sample(
         self, n: int, rng: np.random.Generator, stratified: bool = True
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Slots int64[n], each as probable as its priority, with replacement, and their priorities float64[n].
+        """Draw n slots in proportion to their priorities, with replacement: int64[n], and their priorities float64[n].
 
-        `stratified`: the i-th of them from the i-th n-th of the total (Prioritized Experience Replay, Schaul et al.
-        2016, appendix B.2.1), so they ascend. `SumTreeError` if all priorities are 0.
+        If `stratified`, the i-th slot comes from the i-th of n equal parts of the total (Prioritized Experience Replay,
+        Schaul et al. 2016, appendix B.2.1), so the slots ascend. Raises `SumTreeError` if all priorities are 0.
         """
         uniforms, slots, priorities = rng.random(n), np.empty(n, _INT64), np.empty(n)
         done = _sample(
@@ -146,11 +147,11 @@ class SumTree:
         return slots, priorities
 
     def find(self, masses: ArrayLike) -> NDArray[np.int64]:
-        """The slots that own `masses`, in their shape.
+        """The slots that own `masses`, in the same shape.
 
-        Slot i owns the masses from the sum of the priorities before it up to that plus its own; what lies beyond the
-        total belongs to the last slot of positive priority. `SumTreeError` for a mass that is negative or NaN, and if
-        all priorities are 0.
+        Slot i owns the masses from the sum of the priorities before it up to that sum plus its own priority. A mass
+        beyond the total belongs to the last slot with a positive priority. Raises `SumTreeError` for a mass that is
+        negative or NaN, and if all priorities are 0.
         """
         wanted = _as_reals(masses, "masses").astype(_FLOAT64, order="C")
         slots = np.empty(wanted.shape, _INT64)
@@ -168,22 +169,22 @@ class SumTree:
 
     @property
     def minimum(self) -> float:
-        """The least positive priority, infinite if there is none. `ArgumentError` in a tree with `minimum=False`."""
+        """The least positive priority, infinite if there is none. `ArgumentError` for a tree with `minimum=False`."""
         least = float(lib.rx_sumtree_minimum(self._tree))
         if math.isnan(least):
             raise ArgumentError(f"{self!r} keeps no minimum; construct it with minimum=True")
         return least
 
     def rebuild(self) -> None:
-        """Sum everything again: needed only after a process that used the tree was killed in the middle of a write."""
+        """Compute all sums again: needed only after a process that used the tree was killed while writing."""
         lib.rx_sumtree_rebuild_freely(self._tree)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """All that the tree knows: `priorities`, one for each slot, in the dtype of the tree."""
+        """The complete state: `priorities`, one for each slot, in the dtype of the tree."""
         return {"priorities": self.get(np.arange(self.capacity)).astype(self.dtype)}
 
     def load_state_dict(self, state: Mapping[str, ArrayLike]) -> None:
-        """Take the priorities of a tree of the same capacity. `SumTreeError` if they do not fit."""
+        """Take the priorities of a tree of the same capacity. Raises `SumTreeError` if they do not fit."""
         priorities = _as_reals(state["priorities"], "priorities")
         if priorities.shape != (self.capacity,):
             raise SumTreeError(f"{self!r}: the state holds priorities of shape {priorities.shape}")

@@ -1,8 +1,9 @@
-"""What is one step of an environment, as bytes?
+"""How is one step of an environment stored as bytes?
 
-A *transition* is a record of fixed size: what was seen, done, gained, and seen then, and whether and how the episode
-ended. Environments write it, replay keeps it, learners read it, all in one aligned NumPy record dtype, so that rows
-travel between them without being taken apart. Spaces of fixed size become its fields: Dict and Tuple are records in it.
+A *transition* is a record of fixed size: the observation, the action, the reward, the next observation, and whether and
+how the episode ended. Environments write it, replay stores it, learners read it, all in one aligned NumPy record dtype,
+so that rows travel between them without being taken apart. Spaces of fixed size become its fields; Dict and Tuple
+become records in it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NAMES = ("obs", "action", "reward", "next_obs", "terminated", "truncated")
 
 @public("rl.space_dtype")
 def space_dtype(space: gym.Space[Any]) -> np.dtype[Any]:
-    """The dtype of one element of `space`: subarrays for arrays, records for Dict (by key) and Tuple (by place).
+    """The dtype of one element of `space`: subarrays for arrays, records for Dict (by key) and Tuple (by position).
 
     Raises `ArgumentError` for spaces whose elements have no fixed size (Text, Sequence, Graph, OneOf).
 
@@ -54,10 +55,10 @@ def _record(spaces: dict[str, gym.Space[Any]], whole: gym.Space[Any]) -> np.dtyp
 
 @public("rl.transition_dtype")
 def transition_dtype(observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> np.dtype[Any]:
-    """The record of one transition: obs, action, reward (float32), next_obs, terminated and truncated (bool).
+    """The record dtype of a transition: obs, action, reward (float32), next_obs, terminated and truncated (bool).
 
-    `next_obs` is what the step returned, also where an episode ended. Its fields are aligned as C would have them, so
-    that torch takes views of them. Raises `ArgumentError` for spaces without a fixed size.
+    `next_obs` is what the step returned, also at the end of an episode. The fields are aligned as in C, so that torch
+    can take views of them. Raises `ArgumentError` for spaces without a fixed size.
 
     >>> transition_dtype(gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2))
     dtype([('obs', '<f4', (4,)), ('action', '<i8'), ('reward', '<f4'), ('next_obs', '<f4', (4,)),
@@ -69,9 +70,9 @@ def transition_dtype(observation_space: gym.Space[Any], action_space: gym.Space[
 
 
 def write(into: NDArray[Any], value: Any) -> None:
-    """Write an element of a space, or a batch of them, into an array of its dtype: Dict and Tuple part by part.
+    """Write an element of a space, or a batch of elements, into an array of its dtype: Dict and Tuple part by part.
 
-    `into` is a view, such as `rows["obs"]` of many transitions or `rows[i:i + 1]["obs"]` of one.
+    `into` is a view, such as `rows["obs"]` for many transitions or `rows[i:i + 1]["obs"]` for one.
 
     >>> space = gym.spaces.Dict(at=gym.spaces.Box(-1, 1, (2,)), on=gym.spaces.Discrete(2))
     >>> rows = np.zeros(3, space_dtype(space))

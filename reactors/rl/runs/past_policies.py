@@ -1,4 +1,4 @@
-"""What a run was at earlier times, and whom its policy can be held against."""
+"""Earlier policies of a run, and the opponents that its policy can be evaluated against."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 class Held(Protocol):
-    """What else a policy is held against: a trained one."""
+    """A trained policy as an opponent."""
 
     @property
     def weights(self) -> Any:
-        """Of all groups."""
+        """The weights of all groups."""
 
 
 class PastPolicy(NamedTuple):
     """One of the pool of past policies of a run."""
 
     rounds: int
-    """How many it had learned for; 0 of the one that had not learned yet."""
+    """For how many rounds it had learned; 0 for the initial policy."""
     weights: NDArray[np.float32]
-    """Of all groups."""
+    """The weights of all groups."""
     elo: dict[str, float]
     """Its rating at the end, by group."""
 
 
 def past_policies(opponents: Mapping[str, Any], elo: Mapping[str, Any]) -> tuple[PastPolicy, ...]:
-    """The pool, of the states of an actor's opponents and of `Elo`, the oldest first."""
+    """The pool, oldest first, from the states of an actor's opponents and of `Elo`."""
     pools = [{each["rounds"]: each["weights"] for each in pool["kept"]} for pool in opponents["pools"]]
     rounds = [each for each in opponents["pools"][0]["rounds"] if all(each in pool for pool in pools)]
     rated = elo["rated"]
@@ -58,7 +58,7 @@ def past_policies(opponents: Mapping[str, Any], elo: Mapping[str, Any]) -> tuple
 
 
 def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
-    """The pool of a run's last checkpoint, or of the one that was given; none, if there were no opponents."""
+    """The pool of a run's last checkpoint, or of the given one; empty if there were no opponents."""
     if run.config.get("opponents") is None or latest(run.checkpoints) is None:
         return ()
     saved = load(run.at or run.path)
@@ -69,7 +69,7 @@ def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
 def choosing(
     algorithm: Algorithm, company: Company, past: Sequence[PastPolicy], given: Against
 ) -> dict[str, list[Choosing]]:
-    """By their names, how those choose who are given as opponents of a company. `ArgumentError` for what is none."""
+    """How the given opponents of a company choose, by name. Raises `ArgumentError` for anything that is no opponent."""
     found: dict[str, list[Choosing]] = {}
     a_round = algorithm.horizon * algorithm.num_envs
     for name, each in _named(past, given):
@@ -82,13 +82,13 @@ def choosing(
                 f"{name} has {len(weights):,} weights, and the policy that plays against it {company.size:,}; "
                 "give one of the same algorithm and environment"
             )
-        rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # those who have explored enough
+        rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # long enough for exploration to have ended
         found[name] = by_policies(_with(algorithm, company, weights), rounds * a_round)
     return found
 
 
 def _named(past: Sequence[PastPolicy], given: Any) -> list[tuple[str, Any]]:
-    """Those who are given, each by a name of its own; "past" stands for all of the pool."""
+    """The given opponents, each with a name of its own; "past" stands for the whole pool."""
     if given is None:
         given = ["random", "past"] if past else ["random"]
     if isinstance(given, str) or hasattr(given, "weights"):

@@ -40,16 +40,16 @@ def serve(
     stoppable: bool = False,
     max_sessions: int = 10_000,
 ) -> Server:
-    """Make a reactor that answers requests with a policy: from a folder, a checkpoint, a result of `rl.train`, or any.
+    """Make a reactor that answers requests with a policy: one from a folder, a checkpoint or `rl.train`, or any other.
 
-    Of an algorithm, which `rl.train(..., serve=)` is to train meanwhile, `env` has to be said, as there. Of a policy by
-    itself, `observation_space`, and `weights` if none are loaded and none come through the input of that name at the
-    start. A batch is sent when `max_batch` requests are there, or when the first of them
-    has waited for `max_wait` of physical time and no other batch is on its way. With `stoppable`, `stop()` of the
-    server ends the program. A recurrent policy remembers the episodes of `max_sessions` sessions, those that were
-    the last to ask. Of many agents, a request names the one that sees what it asks about.
+    For an algorithm, which `rl.train(..., serve=)` trains meanwhile, give `env`, as there. For a policy by itself, give
+    `observation_space`, and `weights` if none are loaded and none come through the input of that name at the start. A
+    batch is sent when `max_batch` requests are waiting, or when the first of them has waited for `max_wait` of physical
+    time and no other batch is in progress. With `stoppable`, `stop()` of the server ends the program. A recurrent
+    policy keeps the state of `max_sessions` sessions, those with the most recent requests. With many agents, a request
+    names the agent whose observation it sends.
 
-    Raises `ArgumentError`, and `RunFolderError` for a folder that has no policy.
+    Raises `ArgumentError`, and `RunFolderError` for a folder without a policy.
 
     >>> import threading
     >>> import reactors as rx
@@ -100,7 +100,7 @@ def serve(
     space: Any = known if observation_space is None else observation_space
     if space is None:
         raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
-    policy = copy.deepcopy(policy)  # its weights may change, and the caller may go on with it
+    policy = copy.deepcopy(policy)  # its weights may change, and the caller may still use it
     if weights is not None:
         policy.load(weights)
     return Server(policy, space, max_batch, seconds, stoppable=stoppable, max_sessions=max_sessions)

@@ -66,24 +66,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trained(TrainedPolicy):
-    """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own `result`.
+    """The result of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own `result`.
 
-    `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
-    `out` is the run's folder, and `notes` are what is to be known of the run.
-    `decisions` are those of `adapt`.
+    `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or since it
+    was resumed. `out` is the run's folder. `notes` say what you should know about the run. `decisions` are those of
+    `adapt`.
     """
 
     result: rx.Result
     digest: str
-    """Of what was learned: equal for equal journals, times and evaluations left out, and equal weights.
+    """A hash of what was learned: the journal without times and evaluations, and the weights.
 
-    A run that went on from a checkpoint has that of the one that never stopped. `result.digest` is of the program's
-    reactions, as of any run.
+    Equal journals and weights give an equal digest. A resumed run has the same digest as a run that was never
+    interrupted. `result.digest` is that of the program's reactions, as for any run.
     """
     steps: int
-    """Environment steps that were made: `total_steps` in whole rounds, or less if it stopped early."""
+    """Environment steps that were made: `total_steps` in whole rounds, or fewer if the run stopped early."""
     told: Callable[[], Iterable[Row]] = field(repr=False)
-    """Gives the journal."""
+    """Returns the journal."""
     best: TrainedPolicy | None = None
     out: Path | None = None
     notes: list[str] = field(default_factory=list)
@@ -95,9 +95,9 @@ class Trained(TrainedPolicy):
 
     @cached_property
     def journal(self) -> list[Row]:
-        """What happened in each round; read from the run's folder, if it has one, when it is asked for.
+        """What happened in each round; read from the run's folder, if there is one, on first access.
 
-        `RunFolderError` if it is another one by then.
+        Raises `RunFolderError` if the folder holds the journal of another run by then.
         """
         return [*self.told()]
 
@@ -105,7 +105,7 @@ class Trained(TrainedPolicy):
 @public("rl.train")
 @dataclass(frozen=True)
 class TrainCall(Options):
-    """What `rl.train` is called with."""
+    """The arguments of `rl.train`."""
 
     algorithm: Algorithm
     env: Source
@@ -124,31 +124,33 @@ class TrainCall(Options):
 def train(given: TrainCall) -> Trained:
     """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
 
-    Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
-    many steps that were is `steps` of the result.
+    Training runs in whole rounds of `num_envs * horizon` environment steps: as many as fit into `total_steps`, at least
+    one. `steps` of the result says how many steps were made.
 
-    In the modes "sync" and "pipelined", with weights `lag` rounds late, the final weights are the same bit for bit for
-    a seed, with any workers and backend; in "free" actors never wait, and no two runs are alike. With
-    `inference="central"` actors only simulate, and one policy acts for all environments at once (PAAC); then the
-    weights are also the same for any number of actors. `stop_at` ends the run when the mean return of
-    the last twenty episodes reaches it.
+    In the modes "sync" and "pipelined" (weights are `lag` rounds late), a seed gives the same final weights bit for
+    bit, with any workers and backend. In "free", actors never wait, and no two runs are alike. With
+    `inference="central"`, actors only simulate, and one policy acts for all environments at once (PAAC); then the
+    weights are also the same for any number of actors. `stop_at` ends the run when the mean return of the last twenty
+    episodes reaches it.
 
-    `learners` share each batch, on `device`, and average their gradients (PAL, arXiv 2110.01101). With
-    `actor_device` and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time, each by the
-    weights that the other had at the last exchange, `exchange_every` updates ago or less (by default those of a round;
-    Spreeze, arXiv 2312.06126). With `adapt`, in free mode, an off-policy run finds its batch size, its updates a round
-    and how many actors play by measuring while it runs, within `rl.Bounds`; `decisions` of the result say why.
+    `learners` share each batch, on `device`, and average their gradients (PAL, arXiv 2110.01101). With `actor_device`
+    and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time. Each uses the weights that the
+    other had at the last exchange, at most `exchange_every` updates ago (by default the updates of a round; Spreeze,
+    arXiv 2312.06126). With `adapt`, an off-policy run in free mode measures while it runs, and chooses its batch size,
+    its updates per round and its number of active actors, within `rl.Bounds`; `decisions` of the result say why.
 
-    `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
-    and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
-    checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
-    interruption; algorithm, environment and what is part of the program have to be the same, `total_steps` may be
-    larger. With `until` it ends before `total_steps`, as that run was then: its schedules are for all of them. On
-    several `machines`, a run that has lost one can go on so by itself (`on_machine_lost="resume"`). With `serve` what
-    is learned stays the same. Every option is in docs/training.md, and below.
+    `out` is a folder for everything that the run leaves behind. With it, a checkpoint is written every
+    `checkpoint_every` rounds and after the last one; Ctrl-C writes one too, and ends the run with `KeyboardInterrupt`.
+    `resume` continues from a checkpoint, or from the last one in a run's folder, as if there had been no interruption.
+    It writes to that folder unless `out` is given. The algorithm, the environment and everything else that is part of
+    the program must be the same; `total_steps` may be larger. With `until`, the run ends before `total_steps`, in the
+    state that the whole run had then: its schedules cover all of `total_steps`. On several `machines`, a run that has
+    lost one can resume by itself (`on_machine_lost="resume"`). `serve` does not change what is learned. Every option is
+    in docs/training.md, and below.
 
-    Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
-    is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
+    Raises `ArgumentError` and `ParameterError` for invalid arguments, `CheckpointError`, and `ReactionError` with a
+    `NotFiniteError` as its cause when a loss, a weight, an observation or a reward is not finite; the last checkpoint
+    is kept.
 
     >>> from reactors import rl
     >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=2), "CartPole-v1", total_steps=256)
@@ -226,7 +228,7 @@ def _train(given: TrainCall) -> Trained:
             folder.begin(config, saved)
         seen, begun = _begin_journal(journal, saved)
         if folder is not None:
-            folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
+            folder.result_file.unlink(missing_ok=True)  # of the run that is resumed: its journal will change
         watcher = None if journal is None or not listeners else JournalWatch(journal, listeners, seen=seen)
         report: dict[str, Any] = {
             "state": "failed",
@@ -257,7 +259,7 @@ def _train(given: TrainCall) -> Trained:
 
 
 def _earlier(training: Training) -> Callable[[], tuple[PastPolicy, ...]]:
-    """Gives the past policies that there are at the end; it keeps nothing of the program, which goes."""
+    """Returns the past policies at the end of the run; holds no reference to the program, so that it can be freed."""
     if not isinstance(training, AgentsTraining) or not hasattr(training, "elo"):
         return tuple
     return partial(past_policies, training.actors[0].acting.opponents.state_dict(), training.elo.state_dict())
@@ -273,10 +275,10 @@ def _run(
     training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: JournalWatch | None, report: dict[str, Any],
     **options: Any,
 ) -> tuple[NDArray[np.float32], rx.Result, Callable[[], Iterable[Row]]]:  # fmt: skip
-    """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`.
+    """Run the program, and write the outcome to its folder, even after an error.
 
-    The weights, the program's own result, and what gives the journal: without a folder, that may lie in a file that
-    goes with the run.
+    Raises `KeyboardInterrupt` after Ctrl-C. Returns the weights, the program's own result, and a function that gives
+    the journal. Without a folder, the journal may be in a temporary file that is deleted with the run.
     """
     weights, failed = None, None
     began = time.perf_counter()
@@ -314,7 +316,7 @@ def _run(
         raise
     finally:
         for memory in training.memories:
-            memory.close()  # which would wait for the garbage collector
+            memory.close()  # otherwise it stays until the next garbage collection
         if watcher is not None:
             watcher.close()
         if folder is not None:
@@ -331,7 +333,7 @@ def _run(
 
 
 def _report(folder: RunFolder, result: rx.Result) -> None:
-    """What came of it, as a page; without one the run is as good."""
+    """Write the report page; if that fails, the run still counts."""
     picture = folder.path / "graph.svg"
     try:
         result.report(
@@ -345,7 +347,7 @@ def _report(folder: RunFolder, result: rx.Result) -> None:
 def _finish(
     folder: RunFolder, report: dict[str, Any], weights: NDArray[np.float32] | None, failed: BaseException | None
 ) -> None:
-    """Write down what came of it; if that fails, too, the first failure counts."""
+    """Write down the outcome; if that fails too, the first failure counts."""
     try:
         folder.finish(report, weights)
     except OSError as error:
@@ -356,9 +358,9 @@ def _finish(
 
 
 def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algorithm) -> Saved:
-    """The checkpoint to go on from."""
+    """The checkpoint to resume from."""
     saved = load(path)
-    graph = saved.meta["program"].get("graph")  # that comes when there is one
+    graph = saved.meta["program"].get("graph")  # compared later, when the new graph exists
     compare(saved, {**program, "graph": graph}, defaults(algorithm))
     if saved.next_round >= rounds:
         steps = algorithm.horizon * algorithm.num_envs
@@ -398,7 +400,7 @@ def _writers(
 
 
 def _begin_journal(journal: Path | None, saved: Saved | None) -> tuple[int, list[str]]:
-    """Leave in the file what was there at the checkpoint; how many rows that are, and what is to be known of them."""
+    """Cut the journal's file back to the checkpoint; returns the number of rows, and notes about them."""
     if journal is None or saved is None:
         if journal is not None:
             journal.unlink(missing_ok=True)
@@ -415,7 +417,7 @@ def _begin_journal(journal: Path | None, saved: Saved | None) -> tuple[int, list
 
 
 def _notes(mode: Mode, saved: Saved | None) -> list[str]:
-    """What is to be known of a run that is free, or goes on."""
+    """Notes for a run in free mode, or one that was resumed."""
     free = ["in free mode no two runs are alike, whatever the seed"] if mode == "free" else []
     if saved is None:
         return free
@@ -431,7 +433,7 @@ def _notes(mode: Mode, saved: Saved | None) -> list[str]:
 
 
 def _unused_preset(algorithm: Algorithm, env: Source) -> list[str]:
-    """A word on what suits the environment, where nothing was said of hyperparameters."""
+    """A note on the environment's preset, if no hyperparameters were given."""
     kind = type(algorithm)
     unsaid = all(getattr(algorithm, each.name) == each.default for each in fields(algorithm) if each.init)
     preset = preset_of(kind, env) if isinstance(env, str) and unsaid else None
@@ -441,7 +443,7 @@ def _unused_preset(algorithm: Algorithm, env: Source) -> list[str]:
 
 
 def _hash(graph: rx.Graph) -> str:
-    """What the program is made of, beside what may change from run to run: when it begins, evaluation, the journal."""
+    """A hash of the program, without what may change from run to run: its begin, evaluation, the journal."""
     lines = [
         line
         for line in description(graph)

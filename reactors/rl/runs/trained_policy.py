@@ -1,4 +1,4 @@
-"""How is a trained policy used, and kept?"""
+"""How is a trained policy used and saved?"""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ _OF_OTHERS = {"predict", "act", "action", "get_action", "compute_action", "compu
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """A `policy` and its `weights`, with the algorithm that made it, its environment and the spaces of that.
+    """A `policy` and its `weights`, with the algorithm that made it, its environment and the environment's spaces.
 
-    Called with one observation, an array or what NumPy makes one of, it gives the greedy action; `policy.greedy` takes
-    a batch. A recurrent one remembers what it was called with, until `reset`, with which an episode begins. With many
-    agents it is called with a dict of observations by agent, of those that are there, and gives a dict of their
-    actions; an observation may be a dict with an `action_mask`, as PettingZoo has it. Raises
-    `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, `NotFiniteError`
-    for one with a number that is none, and `ArgumentError` for the name of no agent.
+    Call it with one observation, an array or array-like, to get the greedy action; `policy.greedy` takes a batch. A
+    recurrent policy remembers the calls since the last `reset`, which begins an episode. With many agents, call it with
+    a dict of observations, by agent, of the agents that are present; it returns a dict of their actions. An observation
+    may be a dict with an `action_mask`, as in PettingZoo.
+
+    Raises `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert,
+    `NotFiniteError` for one with a number that is not finite, and `ArgumentError` for an unknown agent.
     """
 
     algorithm: Algorithm
@@ -57,7 +58,7 @@ class TrainedPolicy:
     """Gives `past`."""
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - as `lacking.explains` calls it
-        """What to add to the message that it has no attribute of this name."""
+        """What to add to the message when there is no attribute of this name."""
         if name in _OF_OTHERS:
             return "; call it with one observation, or policy.greedy of it with a batch"
         return did_you_mean(name, [each for each in dir(self) if not each.startswith("_")])
@@ -67,7 +68,7 @@ class TrainedPolicy:
         return f"<trained policy: {name} in {env}, seed {seed}, {len(self.weights):,} weights>"
 
     def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
-        """The mean return of greedy episodes. Raises `ArgumentError` for less than one."""
+        """The mean return of greedy episodes. Raises `ArgumentError` for fewer than one."""
         _check_numbers("evaluate", episodes, seed)
         return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
 
@@ -77,13 +78,13 @@ class TrainedPolicy:
         return self.earlier()
 
     def against(self, opponents: Against = None, *, episodes: int = 100, seed: int = 0) -> Scores:
-        """How each group does against opponents: a list of `Score`, which is printed as a table.
+        """Evaluate each group against opponents: returns a list of `Score`, which prints as a table.
 
-        Opponents are "random", which does anything that is allowed, "past", which are all of `past`, one of these, or
-        what `rl.load` gives of another run; several as a list, or with names in a dict. By default all there are. The
-        group plays greedily, its opponents as they do in training. Where all agents are one group, one of them plays
-        against the others, each in its turn. The same for a seed. Raises `ArgumentError` for what is none of these, and
-        where there is a single agent.
+        An opponent is "random", which plays any allowed action, "past", which stands for all of `past`, one of these,
+        or what `rl.load` returns for another run. Give several as a list, or with names in a dict; by default, all that
+        there are. The group plays greedily, its opponents as in training. If all agents are one group, each of them in
+        turn plays against the others. The same seed gives the same result. Raises `ArgumentError` for anything else as
+        an opponent, and for a single-agent policy.
 
         >>> from reactors import rl
         >>> small = rl.IPPO(num_envs=2, horizon=32, epochs=1, hidden=(8,))
@@ -107,7 +108,7 @@ class TrainedPolicy:
         return self._playing(taken[None])[0]
 
     def reset(self) -> None:
-        """Begin an episode, of which a recurrent policy knows nothing yet."""
+        """Begin an episode: a recurrent policy forgets what came before."""
         if isinstance(self._playing, PlayingTogether):
             self._playing.ended(0)
         else:
@@ -119,9 +120,9 @@ class TrainedPolicy:
         return PlayingTogether(self.policy, 1) if isinstance(self.policy, Company) else Playing(self.policy, 1)
 
     def save(self, folder: str | Path) -> Path:
-        """Keep it in a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.
+        """Save it to a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.
 
-        Raises `RunFolderError` where there is a run already.
+        Raises `RunFolderError` if there is a run in the folder already.
         """
         run = RunFolder(folder)
         run.begin(self.config)
@@ -148,10 +149,10 @@ def load(
 ) -> TrainedPolicy:
     """Load the policy from a run's folder or from `Trained.save`; if a run has not ended, from its last checkpoint.
 
-    No code runs only because the folder names it. An algorithm of your own has to be given, as it was given to
-    `rl.train` or its class, unless its file is imported already. An environment is found by its name if it is
-    registered, or of a class or a package that Python can import; one that a function made has to be given. Raises
-    `RunFolderError` where it is not, and for a folder that is none, or damaged.
+    Loading never runs code just because the folder names it. Give an algorithm of your own again, as it was given to
+    `rl.train` or as its class, unless its file is already imported. The environment is found by its name if it is
+    registered, or if it is of a class or a package that Python can import; if a function made it, give it again. Raises
+    `RunFolderError` if the environment is not found, and for a folder that is not of a run, or is damaged.
 
     >>> import tempfile
     >>> from reactors import rl
@@ -165,7 +166,7 @@ def load(
 
 
 def loaded(run: RunFolder) -> TrainedPolicy:
-    """The policy of a folder that is open already."""
+    """The policy in a folder that is already open."""
     return TrainedPolicy(
         run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config, earlier=partial(past_in, run)
     )

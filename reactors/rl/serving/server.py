@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class Server(rx.Reactor):
     """A policy that answers requests from any thread of the process that runs the program. Made by `rl.serve`.
 
-    `weights` takes new weights for the policy, float32 (size,), from a learner: what is asked later is answered by
-    them. `batch` is how requests enter: a number and what is `asked`, and of a recurrent policy sessions.
+    The input `weights` takes new weights for the policy from a learner, float32 (size,): later requests are answered
+    with them. Requests enter through `batch`: a number, the observations in `asked`, and for a recurrent policy
+    sessions.
     """
 
     weights = rx.Input(shape="size", dtype=np.float32)
@@ -63,18 +64,18 @@ class Server(rx.Reactor):
     ) -> Future[Any]:
         """Ask for the greedy action for one observation; `asyncio.wrap_future` makes the answer awaitable.
 
-        Where there are many agents, `agent` is the name of the one that sees it, and the policy of its group answers;
-        the observation may be a dict with an `action_mask`, as PettingZoo has it.
+        With many agents, `agent` is the name of the agent that sees the observation, and the policy of its group
+        answers. The observation may be a dict with an `action_mask`, as in PettingZoo.
 
-        A recurrent policy goes on from what it remembers of the `session`, any name, with which an episode begins if it
-        is new, or if this observation is the `first` of one; in a session each agent has an episode of its own. Other
-        policies remember nothing, and take no notice.
+        A recurrent policy continues from its state for the `session`, which may have any name. An episode begins if the
+        session is new, or if this observation is the `first` of an episode; each agent in a session has its own
+        episode. Other policies have no state, and ignore both.
 
-        Raises `ArgumentError` where a recurrent policy is given no session, and for an agent that there is not;
-        `ValueMismatchError` where the shape or dtype of the observation is not the space's, or an integer none of a
-        `Discrete`, `MultiDiscrete` or `MultiBinary` space, or a mask allows nothing; `NotFiniteError` where a number is
-        none, or too large for the dtype; and `NotServingError` before the program begins and after its end. A request
-        that is not answered by then has that for its exception.
+        Raises `ArgumentError` if a recurrent policy is given no session, and for an unknown agent; `ValueMismatchError`
+        if the observation's shape or dtype does not match the space, if an integer is outside of a `Discrete`,
+        `MultiDiscrete` or `MultiBinary` space, or if a mask allows nothing; `NotFiniteError` for a number that is not
+        finite, or too large for the dtype; and `NotServingError` before the program begins and after its end. A request
+        that is still unanswered at the end gets a `NotServingError` as its exception.
         """
         self.requests.path = self.path
         try:
@@ -87,11 +88,11 @@ class Server(rx.Reactor):
         return self.requests.put(given, session, first=first)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it serves, so many seconds at most. False if it does not by then, or if its program has ended."""
+        """Wait until it serves, for at most `timeout` seconds; False if it does not, or if its program has ended."""
         return self.requests.wait(timeout)
 
     def statistics(self) -> ServingStatistics:
-        """Counts, batches and percentiles of latency, of this run, or of the last one."""
+        """Counts, batches and percentiles of latency of this run, or of the last one."""
         return self.requests.statistics()
 
     def __note__(self) -> str:
@@ -99,7 +100,7 @@ class Server(rx.Reactor):
         return str(self.statistics())
 
     def stop(self) -> bool:
-        """End the program, if it was made with `stoppable=True`. False if it does not run."""
+        """End the program, if it was made with `stoppable=True`. False if it is not running."""
         if not hasattr(self, "halt"):
             raise ArgumentError(f"{self.path} cannot end its program; say rl.serve(..., stoppable=True)")
         return self.halt.schedule()
@@ -109,18 +110,18 @@ class Server(rx.Reactor):
 
     @rx.reaction(rx.startup)
     def open(self) -> None:
-        """Requests are taken from now on."""
+        """Take requests from now on."""
         self.requests.opened()
 
     @rx.reaction(weights)
     def load(self) -> None:
-        """Answer with these weights from now on."""
+        """Use these weights from now on."""
         self.policy.load(self.weights.value)
         self.updates += 1
 
     @rx.reaction(batch)
     def answer(self) -> None:
-        """Evaluate the policy, or that of each group, once for all requests of a batch; a session's go one by one."""
+        """Evaluate the policy, or each group's, once per batch of requests; a session's requests go one by one."""
         number, *asked = self.batch.value
         self.requests.answered(number, self.asked.answers(*asked))
 
@@ -130,5 +131,5 @@ class Server(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """Take no more requests; those that wait are refused."""
+        """Take no more requests; refuse those that are waiting."""
         self.requests.closed()

@@ -1,7 +1,7 @@
-"""How is the machine best used for an algorithm in an environment?
+"""Which use of the machine is best for an algorithm in an environment?
 
-PAL's exploration of the design space (arXiv 2110.01101): actors are measured alone, learners alone, and the most
-promising ways to put them together, with as many updates for each environment step as are wanted.
+This is PAL's exploration of the design space (arXiv 2110.01101): it measures actors alone and learners alone, and then
+the most promising combinations, with the wanted number of updates for each environment step.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ if TYPE_CHECKING:
     from reactors.rl.envs.sources import Source
     from reactors.rl.options import Mode
 
-MOST = 64  # workers of a program
+MOST = 64  # the maximum number of workers of a program
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was measured, and what follows from it.
+    """What was measured, and the best choice.
 
-    `acting` has the environment steps a second of so many actors alone, `learning` the updates a second of so many
-    learners alone; of an on-policy algorithm that are environment steps learned from, and its `ratio` of updates to
-    steps is 1. `together` has candidates and their measured steps a second, of which `choice` is the best.
+    `acting` has environment steps per second by number of actors, measured alone. `learning` has updates per second by
+    number of learners, measured alone; for an on-policy algorithm, these are environment steps learned from, and
+    `ratio`, the updates per step, is 1. `together` has candidates and their measured steps per second, of which
+    `choice` is the best.
     """
 
     algorithm: Algorithm
@@ -57,28 +58,29 @@ class Tuned:
     learning: Mapping[int, float]
     together: Sequence[tuple[Candidate, float]]
     predicted: int
-    """Candidates in all; those that promised less were not measured."""
+    """Number of all candidates; those with a lower prediction were not measured."""
     choice: Candidate
     rate: float
-    """Environment steps a second of the choice."""
+    """Environment steps per second of the choice."""
     frames: Mapping[int, float] = field(default_factory=dict)
-    """By batch size, if it was asked for: transitions learned from a second, by one learner. `algorithm` has the
-    fastest."""
+    """Transitions that one learner learns from per second, by batch size, if `batch_sizes` were given. `algorithm`
+    has the fastest one."""
     draws: Mapping[int, float] = field(default_factory=dict)
-    """Likewise by fan-out: batches drawn a second, with their new priorities."""
+    """Batches drawn per second, each with a priority update, by fan-out, if `fanouts` were given. `algorithm` has
+    the fastest one."""
     groups: int | None = None
-    """Of many agents: how many groups have a learner each. `learning`, and `learners` of candidates, are then by the
-    workers that these learners are on."""
+    """With many agents: how many groups have a learner each. The keys of `learning`, and `learners` of candidates,
+    are then the numbers of workers that these learners run on."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """What to give to `rl.train`."""
+        """The options for `rl.train`."""
         names = ("workers", "actors", "learners", "mode") if self.groups is None else ("workers", "actors", "mode")
         found = {name: getattr(self.choice, name) for name in names}
         return found if self.lag is None else {**found, "lag": 1 if self.choice.mode == "sync" else self.lag}
 
     def plain(self) -> dict[str, Any]:
-        """All of it in words that JSON has."""
+        """Everything as plain values that JSON can hold."""
         return {
             "options": self.options, "rate": self.rate, "ratio": self.ratio, "cores": self.cores,
             "acting": self.acting, "learning": self.learning, "predicted": self.predicted, "frames": self.frames,
@@ -87,7 +89,7 @@ class Tuned:
         }  # fmt: skip
 
     def tables(self) -> str:
-        """Actors alone, learners alone, both together."""
+        """Tables of actors alone, learners alone, and both together."""
         replays = isinstance(self.algorithm, OffPolicy)
         several = self.groups not in {None, 1}
         whose = f"workers of {self.groups} learners" if several else "learners alone"
@@ -117,7 +119,7 @@ class Tuned:
         )  # fmt: skip
 
     def sentence(self) -> str:
-        """The decision, and why."""
+        """The choice, and the reason for it."""
         choice = self.choice
         acting, enough = self.acting[choice.actors], self.learning[choice.learners] / self.ratio
         slower = "learning" if enough < acting else "acting"
@@ -134,7 +136,7 @@ class Tuned:
 @public("rl.tune")
 @dataclass(frozen=True)
 class TuneCall(TuningOptions):
-    """What `rl.tune` is called with."""
+    """The arguments of `rl.tune`."""
 
     algorithm: Algorithm
     env: Source
@@ -148,19 +150,19 @@ class TuneCall(TuningOptions):
 
 @taking(TuneCall)
 def tune(given: TuneCall) -> Tuned:
-    """Measure `algorithm` in `env`, and pick the numbers of actors, learners and workers, and the mode.
+    """Measure `algorithm` in `env`, and choose the numbers of actors, learners and workers, and the mode.
 
-    First come actors alone, as many as share the environments evenly, then learners alone, as many as share a batch
-    evenly, both up to `cores`, by default all that this process may use. From their rates it is predicted how fast
-    they are together, and the `few` fastest are measured. Each of these measurements takes `seconds`, or some rounds if
-    they are longer, and the start of its workers. Without a `mode` it is sync or pipelined, which give the same result
-    for a seed each time; free running has to be asked for. `ratio` is that of updates to environment steps, in place of
-    `updates_per_step` of an off-policy algorithm. Of `batch_sizes` and `fanouts` the fastest are found first, and the
-    result's `algorithm` has them. `tell` is called with a line before each measurement. Other arguments are as
-    in `rl.train`.
+    First, actors are measured alone, in all numbers that divide the environments evenly; then learners alone, in all
+    numbers that divide a batch evenly. Both go up to `cores`, by default all that this process may use. From these
+    rates the speed of each combination is predicted, and the `few` fastest are measured. Each measurement takes
+    `seconds`, or some rounds if these take longer, plus the start of its workers. Without a `mode`, only sync and
+    pipelined are tried, in which a seed always gives the same result; free has to be asked for. `ratio` is the number
+    of updates per environment step, instead of `updates_per_step` of an off-policy algorithm. If `batch_sizes` or
+    `fanouts` are given, the fastest of them is found first, and the result's `algorithm` has it. `tell` is called with
+    a line of text before each measurement. All other arguments are as in `rl.train`.
 
-    It looks for the most steps a second, and not for the best use of them: the number of learners changes the rounding
-    of results, and a pipeline plays with older weights.
+    The goal is the most steps per second, not the best use of each step: the number of learners changes how results are
+    rounded, and a pipeline plays with older weights.
 
     Raises `ArgumentError` and `ParameterError` for invalid arguments, before anything is measured.
 
@@ -252,13 +254,13 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, g
     finally:
         for memory in (*program.memories, program.memory):
             if memory is not None:
-                memory.close()  # which would wait for the garbage collector
+                memory.close()  # otherwise it stays until the next garbage collection
 
 
 def _teams(
     algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int, groups: int | None
 ) -> dict[int, Learners]:
-    """Learners, as many as the algorithm can take; where each group has one, by the workers that those are on."""
+    """Learners in every number that the algorithm can have; if each group has one, by the number of their workers."""
     one = several(algorithm, 1, device)
     if groups is not None:
         return dict.fromkeys(range(1, min(groups, cores) + 1), one)
@@ -272,7 +274,7 @@ def _teams(
 
 
 def _learners(m: int, groups: int | None) -> str:
-    """So many learners; or those of all groups, on so many workers."""
+    """The number of learners in words; or those of all groups, on `m` workers."""
     if groups in {None, 1}:
         return _count(m, "learner")
     return f"{groups} learners on {_count(m, 'worker')}"
@@ -297,7 +299,7 @@ def _whole(rate: float) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """As Markdown has it, with aligned columns: words to the left, numbers to the right."""
+    """An aligned Markdown table: text to the left, numbers to the right."""
     widths = [max(len(line[i]) for line in (head, *rows)) for i in range(len(head))]
     words = [not rows[0][i].replace(",", "").isdigit() for i in range(len(head))]
     rule = [("-" * (w + 1) + "-") if word else ("-" * (w + 1) + ":") for w, word in zip(widths, words, strict=True)]

@@ -1,4 +1,4 @@
-"""Vector environments in Gymnasium's interface, whose environments are stepped by reactors in lockstep.
+"""Vector environments with Gymnasium's interface, whose environments are stepped by reactors in lock-step.
 
-For code that is not made of reactors. Nothing here acts or learns, and training by `rl.train` does not use it.
+They are for code that is not made of reactors. Nothing here acts or learns, and training by `rl.train` does not use it.
 """

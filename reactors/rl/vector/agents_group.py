@@ -1,4 +1,4 @@
-"""Some environments with many agents, in one place: stepped, reset and asked as `rl.MultiAgentVectorEnv` has it."""
+"""A group of environments with many agents on one worker: stepped, reset and called as in `rl.MultiAgentVectorEnv`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AgentsGroup(Share):
-    """A share of environments with many agents, whose records are as the `layout` has them."""
+    """A share of environments with many agents, whose records have the `layout`."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class AgentsGroup(Share):
         self.simulations: list[ParallelSimulation] = []
 
     def make(self) -> None:
-        """Make all environments of the share, where they are to be stepped."""
+        """Make all environments of the share, on the worker that steps them."""
         cast, path = self.layout.cast, self.layout.path
         self.who = [*enumerate(cast.agents)]
         self.number_of = {agent: i for i, agent in enumerate(cast.agents)}
@@ -71,7 +71,7 @@ class AgentsGroup(Share):
         truncated: Any,
         _: Callable[[], Any],
     ) -> Infos:
-        """Step them all, with a block of actions, into rows; what infos there are."""
+        """Step all environments with a block of actions, and write the results into rows; returns the infos."""
         records[...] = np.zeros((), records.dtype)
         rewards[...], terminated[...], truncated[...] = 0.0, False, False
         chosen = [self.layout.actions.column(actions, i) for i, _ in self.who]
@@ -91,7 +91,7 @@ class AgentsGroup(Share):
         return infos
 
     def _look(self, records: Any, e: int, simulation: ParallelSimulation) -> None:
-        """What to act on next in environment e."""
+        """Write down what to act on next in environment e."""
         layout, row = self.layout, records[e]
         for agent, observation in simulation.observations.items():
             i = self.number_of[agent]
@@ -132,7 +132,7 @@ class AgentsGroup(Share):
             raise simulation.error(f"its state is {error}") from error
 
     def _told(self, e: int, simulation: ParallelSimulation) -> Infos:
-        """What environment e has said beside that, and its episode, if one has ended."""
+        """The other infos of environment e, and its episode, if one has ended."""
         said: dict[str, Any] = {}
         for name, infos in (("info", simulation.infos), ("final_info", simulation.final_infos)):
             if found := {agent: rest for agent, info in infos.items() if (rest := self._without_mask(info))}:
@@ -149,7 +149,7 @@ class AgentsGroup(Share):
     # ---- orders ----
 
     def reset(self, seeds: list[int | None]) -> tuple[Any, Infos]:
-        """Reset all; their records and infos."""
+        """Reset all environments; returns their records and infos."""
         records = np.zeros(self.room, self.layout.dtype)
         infos: Infos = []
         for e, simulation in enumerate(self.simulations):
@@ -161,20 +161,20 @@ class AgentsGroup(Share):
         return records, infos
 
     def states(self) -> list[Any]:
-        """What `state()` of each says."""
+        """The `state()` of each environment."""
         return [self.layout.cast.whole(each.env.state()) for each in self.simulations]
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """A method's results, or an attribute's values."""
+        """The results of a method, or the values of an attribute."""
         found = [getattr(each.env, name) for each in self.simulations]
         return [each(*args, **kwargs) if callable(each) else each for each in found]
 
     def restarted(self) -> int:
-        """How many environments were made again."""
+        """The number of restarts of environments."""
         return sum(each.restarts for each in self.simulations)
 
     def compare(self) -> list[bool]:
-        """Of each, whether its agents and their spaces are those of the cast."""
+        """For each environment, whether its agents and their spaces are those of the cast."""
         cast = self.layout.cast
         return [
             tuple(each.possible) == cast.agents
@@ -190,7 +190,7 @@ class AgentsGroup(Share):
         ]
 
     def close(self) -> None:
-        """Close the environments, if they could be made."""
+        """Close the environments, as far as they were made."""
         simulations, self.simulations = self.simulations, []
         if hasattr(self, "at"):
             self.restarts = sum(each.restarts for each in simulations)

@@ -1,7 +1,7 @@
-"""How does what all agents of an environment see, and do, lie in memory?
+"""How are the observations and actions of all agents of an environment laid out in memory?
 
-What an environment says at once is a record, so that a row of environments is a block, as it is for a single agent.
-Where all agents have the same space, a field has an axis of agents; where spaces differ, a field of its own for each.
+All outputs of an environment at one step are a record, so that a row of environments is a block, as for a single agent.
+If all agents have the same space, a field has an axis of agents; if not, it has a field of its own for each agent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ByAgent:
-    """Values of a space for each agent: of type (agents, ...) if all have the same, or else a record of them.
+    """Values of a space for each agent: of type (agents, ...) if all spaces are equal, otherwise a record.
 
     >>> box, two = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(2)
     >>> ByAgent((box, box)).dtype, ByAgent((box, two)).dtype.names
@@ -46,11 +46,11 @@ class ByAgent:
         )
 
     def column(self, block: Any, i: int) -> Any:
-        """Of all environments, a view of what agent i has."""
+        """A view of the values of agent i in all environments."""
         return block[:, i] if self.alike else block[str(i)]
 
     def given(self, agents: Sequence[Any], block: NDArray[Any]) -> Any:
-        """As the caller gets it: an array (environments, agents, ...), or a dict of such by agent."""
+        """As returned to the caller: an array (environments, agents, ...), or a dict of arrays by agent."""
         if self.alike:
             return batches.batched(self.spaces[0], np.ascontiguousarray(block))
         return {
@@ -96,9 +96,9 @@ class AgentsLayout:
         self.dtype = np.dtype(fields, align=True)
 
     def block(self, actions: Any, present: NDArray[np.bool_]) -> NDArray[Any]:
-        """Actions as the caller gives them, (environments, agents, ...) or a dict by agent, as one block.
+        """Actions from the caller, (environments, agents, ...) or a dict by agent, as one block.
 
-        Raises `ArgumentError` for other shapes and kinds, and where an agent is missing who is `present`.
+        Raises `ArgumentError` for other shapes and types, and if the action of a `present` agent is missing.
         """
         block = np.zeros((self.n, *self.actions.dtype.shape), self.actions.dtype.base)
         if isinstance(actions, Mapping):
@@ -136,7 +136,7 @@ class AgentsLayout:
             ) from error
 
     def _take(self, values: Any, i: int, block: NDArray[Any]) -> None:
-        """Actions of agent i in all environments, into the block."""
+        """Copy the actions of agent i in all environments into the block."""
         column, space = self.actions.column(block, i), self.actions.spaces[i]
         who = f"{self.path}: actions of {self.cast.agents[i]!r}"
         try:

@@ -1,4 +1,4 @@
-"""What may a vector environment be asked for? The arguments of `rl.VectorEnv`, looked at one by one."""
+"""Checks of the arguments of `rl.VectorEnv` and `rl.MultiAgentVectorEnv`, one by one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def number_of_workers(
     workers: Any, n: int, most: Any = None, *, oversubscribe: bool, path: str = "rl.VectorEnv"
 ) -> int:
-    """How many workers step `n` environments."""
+    """The number of workers for `n` environments."""
     cores = len(os.sched_getaffinity(0))
     if workers is None or workers == "auto":
         workers = cores
@@ -42,8 +42,8 @@ def number_of_workers(
 
 
 def check_of_others(shared_memory: Any, worker: Any) -> None:
-    """Refuse what would be understood otherwise than it is meant, and what `AsyncVectorEnv` alone has."""
-    if not isinstance(shared_memory, bool | np.bool_):  # as gymnasium.make_vec's users give it
+    """Refuse arguments that would not mean what the caller expects, and those of `AsyncVectorEnv` alone."""
+    if not isinstance(shared_memory, bool | np.bool_):  # users of gymnasium.make_vec do that
         raise rx.ArgumentError(
             f"rl.VectorEnv was given {shared_memory!r} for shared_memory, which is its second argument, as it is "
             "that of AsyncVectorEnv; name the number of environments: num_envs=..."
@@ -56,7 +56,7 @@ def check_of_others(shared_memory: Any, worker: Any) -> None:
 
 
 def check_isolate(isolate: bool, path: str) -> None:
-    """Refuse other processes where there can be none."""
+    """Refuse `isolate` where other processes are impossible."""
     if isolate and in_a_reaction():
         raise rx.StructureError(
             f"{path}(isolate=True) inside of a reaction: nothing nests in a reaction, so its environments are "
@@ -65,7 +65,7 @@ def check_isolate(isolate: bool, path: str) -> None:
 
 
 def checked_mode(given: Any) -> AutoresetMode:
-    """The mode of automatic resets, by itself or by its value."""
+    """The autoreset mode, given as itself or by its value."""
     try:
         return AutoresetMode(given)
     except ValueError:
@@ -75,7 +75,7 @@ def checked_mode(given: Any) -> AutoresetMode:
 
 
 def check_belongings(makers: Sequence[Callable[[], Any]], path: str) -> None:
-    """Whether each environment can have a copy of what its function carries, wherever it will be."""
+    """Check that each environment can have its own copy of what its function refers to, wherever it will run."""
     seen: set[int] = set()
     for i, make in enumerate(makers):
         if id(make) in seen:
@@ -93,7 +93,7 @@ def check_belongings(makers: Sequence[Callable[[], Any]], path: str) -> None:
 
 
 def observation_spaces(mode: Any, single: Space, makers: Sequence[Callable[[], Any]]) -> tuple[Space, Space]:
-    """The space of all observations and that of one; `single` is what the first environment has."""
+    """The batched and the single observation space; `single` is that of the first environment."""
     if isinstance(mode, tuple) and len(mode) == 2:
         for space in mode:
             if not isinstance(space, gym.Space):

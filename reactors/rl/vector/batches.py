@@ -1,4 +1,4 @@
-"""What travels between those who call a vector environment and its environments: actions apart, the rest as batches."""
+"""How do actions and observations travel between the caller of a vector environment and its environments?"""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def is_array(space: Space) -> bool:
-    """Whether a batch of values of this space is a block of memory as it is."""
+    """Whether a batch of values of this space is a plain block of memory."""
     dtype = array_type(space).dtype
     return dtype is not None and dtype.names is None
 
 
 def actions_form(space: Space) -> Form:
-    """The form of a port for the actions of this space: a block where all have one dtype, or nothing."""
+    """The port's form for actions of this space: a block if all have one dtype, otherwise empty."""
     where = array_type(space)
     if where.dtype is None or where.dtype.names is not None or isinstance(space, gym.spaces.Tuple):
         return {}
@@ -34,9 +34,9 @@ def actions_form(space: Space) -> Form:
 
 
 def listed(one_by_one: Callable[[Any, Any], list[Any]], space: Space, single: Space, n: int, actions: Any) -> list[Any]:
-    """A batch of actions, of `space`, as `n` of the `single` space, each the environment's own to keep."""
+    """A batch of actions of `space` as `n` actions of the `single` space; each environment may keep its own."""
     try:
-        given = one_by_one(space, None if isinstance(actions, str) else actions)  # its letters are none
+        given = one_by_one(space, None if isinstance(actions, str) else actions)  # a string is no batch of letters
     except TypeError as error:
         raise rx.ArgumentError(
             f"rl.VectorEnv takes an action of {single} for each of {n} environments, as in action_space.sample(), and "
@@ -44,12 +44,12 @@ def listed(one_by_one: Callable[[Any, Any], list[Any]], space: Space, single: Sp
         ) from error
     if len(given) != n:
         raise ValueError(f"{len(given)} actions for {n} environments; give one to each")
-    # Environments of this thread look at them later, when the caller may have changed them.
+    # Environments of this thread read them later, when the caller may have changed them.
     return [_native(action) for action in deepcopy(given)]
 
 
 def _native(action: Any) -> Any:
-    """An action whose arrays have the machine's byte order, as those have that came through a pipe."""
+    """An action whose arrays have the machine's byte order, like those that come through a pipe."""
     if isinstance(action, np.ndarray):
         return action if action.dtype.isnative else action.astype(action.dtype.newbyteorder("="))
     if action.__class__ is dict:
@@ -60,7 +60,7 @@ def _native(action: Any) -> Any:
 
 
 def batched(space: Space, found: Any) -> Any:
-    """Observations of a space, one by one or as a block of records, as Gymnasium has a batch of them."""
+    """Observations, given one by one or as a block of records, as a batch in Gymnasium's form."""
     if isinstance(found, list):
         room: Any = create_empty_array(space, n=len(found), fn=np.zeros)
         return concatenate(space, found, room)
@@ -68,7 +68,7 @@ def batched(space: Space, found: Any) -> Any:
 
 
 def _unpacked(space: Space, block: Any) -> Any:
-    """A block of records as the dicts and tuples of arrays that Gymnasium has."""
+    """A block of records as Gymnasium's dicts and tuples of arrays."""
     if isinstance(space, gym.spaces.Dict):
         return {key: _unpacked(part, block[str(key)]) for key, part in space.spaces.items()}
     if isinstance(space, gym.spaces.Tuple):
@@ -77,7 +77,7 @@ def _unpacked(space: Space, block: Any) -> Any:
 
 
 def checked_mask(mask: Any, n: int) -> list[bool]:
-    """Which of `n` environments are to be reset, in the words of Gymnasium where that is not what it says."""
+    """Which of `n` environments are to be reset; errors use Gymnasium's words."""
     if not isinstance(mask, np.ndarray):
         raise TypeError(f"`options['reset_mask']` must be a numpy array, got {type(mask)}")
     if mask.dtype != np.bool_:

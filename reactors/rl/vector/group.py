@@ -1,7 +1,7 @@
-"""Some environments of a vector environment, in one place: stepped, reset and asked as Gymnasium has it.
+"""A group of environments of a vector environment on one worker: stepped, reset and called as in Gymnasium.
 
-What `gymnasium.vector` says of its sub-environments holds here: the three modes of automatic resets, what goes into
-infos, what may be called by name. A `Group` knows nothing of reactors; `lockstep.Rows` is one around it.
+It follows the rules of `gymnasium.vector` for sub-environments: the three autoreset modes, what goes into infos, what
+may be called by name. A `Group` knows nothing about reactors; `lockstep.Rows` is the reactor around it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RESERVED = ("reset", "step", "close")  # not to be called behind the vector envi
 
 
 class Group(Share):
-    """A share of environments of a single agent."""
+    """A share of single-agent environments."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Group(Share):
         self.simulation: Any = None
 
     def make(self) -> None:
-        """Make all environments of the group, where they are to be stepped."""
+        """Make all environments of the group, on the worker that steps them."""
         n = len(self.makers)
         self.simulation = sim = Simulation(
             [own(make) for make in self.makers],
@@ -60,7 +60,7 @@ class Group(Share):
             [None] * n,
             on_error=self.on_error,
             path="rl.VectorEnv",
-            nan_rewards=True,  # as Gymnasium's vector environments hand it on
+            nan_rewards=True,  # as in Gymnasium's vector environments
             first=self.first,
             at=self.where.at[self.number : self.number + 1],
         )
@@ -73,10 +73,10 @@ class Group(Share):
     def step(
         self, actions: Any, observations: Any, rewards: Any, terminated: Any, truncated: Any, finals: Callable[[], Any]
     ) -> Infos:
-        """Step them all into rows; what infos there are. Raises `RefusedError`.
+        """Step all environments and write the results into rows; returns the infos. Raises `RefusedError`.
 
-        Where an episode has ended in SAME_STEP mode, and nothing is to be told of it but the last observation, that is
-        in its row of the block that `finals` gives.
+        If an episode has ended in SAME_STEP mode with no other info than its last observation, that observation is in
+        its row of the block that `finals` returns.
         """
         sim = self.simulation
         self.block = observations
@@ -90,7 +90,7 @@ class Group(Share):
         return self.end_episodes(observations, finals) if sim.ended or sim.infos else []
 
     def refused(self, error: SimulationError, observations: Any) -> NoReturn:
-        """An environment has to be reset first, which is the caller's to do: all go on from where they are."""
+        """Raise `RefusedError`: the caller has to reset an environment first; all continue from where they are."""
         sim, i = self.simulation, error.index - self.first
         observations[i : len(self.makers)] = sim.observations[i : len(self.makers)]
         sim.observations = observations
@@ -98,16 +98,16 @@ class Group(Share):
         raise RefusedError(error)
 
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
-        """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
+        """Step one environment: its index, its observation as the only row, reward, terminated, truncated, infos."""
         sim = self.simulation
-        self.block = sim.observations = sim.observations.copy()  # it was lent for one step of all
+        self.block = sim.observations = sim.observations.copy()  # the block was lent for one step of all environments
         sim.step_one(i, action, self.block, *self.alone)
         infos = self.end_episodes(self.block)
         reward, terminated, truncated = (each[i].item() for each in self.alone)
         return self.first + i, self.block[i : i + 1], reward, terminated, truncated, infos
 
     def end_episodes(self, observations: Any, finals: Callable[[], Any] | None = None) -> Infos:
-        """End the episodes that are over, each as the mode has it; what infos there are, in order."""
+        """End the episodes that are over, as the autoreset mode says; returns the infos, in order."""
         sim = self.simulation
         infos = sim.infos
         for i in sim.ended:
@@ -134,14 +134,14 @@ class Group(Share):
         return [(self.first + i, infos[i]) for i in sorted(infos)]
 
     def seen(self, observations: Any, i: int) -> Any:
-        """An observation out of its row, as the environment gave it; the row may be used again."""
+        """An observation from its row, in the environment's own form; the row may be reused."""
         if isinstance(observations, list):
             return observations[i]
         row = observations[i].copy()
         return row if self.read is None else self.read(row)
 
     def begin(self, i: int, _action: Any) -> tuple[Any, float, bool, bool, Any]:
-        """In place of a step: the next episode."""
+        """Called instead of a step: begins the next episode."""
         sim = self.simulation
         before, sim.infos = sim.infos, {}
         try:
@@ -153,7 +153,7 @@ class Group(Share):
         return self.seen(self.block, i), 0.0, False, False, info
 
     def refuse(self, _i: int, _action: Any) -> NoReturn:
-        """In place of a step that must not be."""
+        """Called instead of a step that is not allowed."""
         raise ResetNeeded(
             'its episode is over; reset it before, with options={"reset_mask": terminated | truncated}, or choose '
             "another autoreset_mode"
@@ -162,7 +162,7 @@ class Group(Share):
     # ---- orders ----
 
     def reset(self, seeds: list[int | None], options: Any, mask: list[bool] | None) -> tuple[Any, Infos]:
-        """Reset all, or those of the mask; observations and infos."""
+        """Reset all environments, or those in the mask; returns observations and infos."""
         sim = self.simulation
         sim.observations, sim.infos = sim.observations.copy(), {}
         for i, seed in enumerate(seeds[self.own]):
@@ -173,26 +173,26 @@ class Group(Share):
         return sim.observations, [(self.first + i, info) for i, info in sim.infos.items()]
 
     def finish(self) -> None:
-        """All episodes are over, though they have just begun: the caller has yet to see that the last ones are."""
+        """Mark all episodes as over, although they have just begun: the caller has yet to see the last ones end."""
         for i in range(len(self.makers)):
             self.simulation.calls[i] = partial(
                 self.begin if self.mode is AutoresetMode.NEXT_STEP else self.refuse, i
             )  # fmt: skip
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """A method's results, or an attribute's values."""
+        """The results of a method, or the values of an attribute."""
         if name in RESERVED:
             raise ValueError(f"`{name}` of the sub-environments cannot be called by name; use {name}() itself")
         found = [env.get_wrapper_attr(name) for env in self.simulation.envs]
         return [each(*args, **kwargs) if callable(each) else each for each in found]
 
     def assign(self, name: str, values: list[Any]) -> None:
-        """Set an attribute of each."""
+        """Set an attribute of each environment."""
         for i, env in enumerate(self.simulation.envs):
             env.set_wrapper_attr(name, values[self.first + i])
 
     def each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> list[tuple[int, Any]]:
-        """What a function says of some of the environments, wherever those are."""
+        """The results of a function of some of the environments, computed where they are."""
         return [
             (i, function(self.simulation.envs[i - self.first], *args))
             for i in which
@@ -200,7 +200,7 @@ class Group(Share):
         ]
 
     def compare(self, alike: bool) -> list[tuple[bool, bool]]:
-        """Whether their spaces are those of the whole, or at least of the same form."""
+        """Whether the environments' spaces equal the shared ones, or at least have the same shape and dtype."""
         observation_space, action_space = self.observation_space, self.action_space
         return [
             (
@@ -213,13 +213,13 @@ class Group(Share):
         ]
 
     def restarted(self) -> int:
-        """How many environments were made again."""
+        """The number of restarts of environments."""
         return int(self.simulation.restarts)
 
     def close(self) -> None:
-        """Close the environments, if they could be made."""
+        """Close the environments, as far as they were made."""
         sim, self.simulation, self.block = self.simulation, None, None
-        if sim is not None:  # they could be made
+        if sim is not None:  # they were made
             self.restarts = sim.restarts
             sim.at.release()
             sim.close()

@@ -1,12 +1,12 @@
 """The reactors behind vector environments: rows of environments, and the one that gives the beat.
 
-A `Rows` has some of the environments, a few consecutive ones, on its worker. The `Beat` is on the caller's: what it is
-given there it sends out, for the next microstep, and what comes back it keeps until the caller looks. A call of which
-the caller wants the halves is therefore two tags, with the caller in between, whose own work then runs at the same time
-as the environments'.
+A `Rows` has some consecutive environments, on its worker. The `Beat` is on the caller's worker: it sends out what the
+caller gives it, at the next microstep, and keeps the results until the caller looks. A call that the caller splits into
+halves therefore takes two tags, with the caller in between, whose own work then runs at the same time as the
+environments.
 
-Environments can also be stepped one by one: then their answers come back through physical connections, so none waits
-for another, and which of them come first is not reproducible.
+Environments can also be stepped one by one. Their answers then come back through physical connections, so that none
+waits for another; the order of answers is not reproducible.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
     from reactors.rl.vector.share import Infos
 
-Form = dict[str, Any]  # of a port: shape and dtype, or nothing, and it carries objects
+Form = dict[str, Any]  # of a port: shape and dtype, or empty for objects
 
 
 class Forms(NamedTuple):
-    """What travels: what an environment observes, the actions of all as one block, and the shape of its rewards."""
+    """The forms of what travels: an observation, the actions of all as one block, and the shape of its rewards."""
 
     observation: ArrayType
     actions: Form
     rewards: tuple[int, ...] = ()
 
     def observations(self, room: int) -> Form:
-        """A port's form that has so many of them."""
+        """The form of a port for `room` observations."""
         dtype, shape = self.observation
         return {} if dtype is None else {"shape": (room, *(shape or ())), "dtype": dtype}
 
 
 class Answer(NamedTuple):
-    """What an environment that is stepped by itself says."""
+    """The result of an environment that is stepped by itself."""
 
     env_id: int
     observations: Any  # a block, or a list, of one
@@ -56,11 +56,11 @@ class Answer(NamedTuple):
 
 
 class Rows(rx.Reactor):
-    """A group of environments: some of one agent each, or an `AgentsGroup`.
+    """A group of environments: single-agent ones, or an `AgentsGroup`.
 
-    `actions` are those of all environments, as one block of the space's own dtype, or, as `listed`, one by one, of
-    whatever type the caller gave. `order` is a tuple: the name of a method of the group, and its arguments; what that
-    returns, or raises, is the `reply`. An action in `one` is for one environment alone, which gives an `answer`.
+    `actions` are those of all environments: one block of the space's own dtype, or with `listed` one by one, of any
+    type. `order` is a tuple: the name of a method of the group, and its arguments; its result or exception is the
+    `reply`. An action in `one` is for one environment alone, which sends an `answer`.
     """
 
     listed = rx.Input()
@@ -90,7 +90,7 @@ class Rows(rx.Reactor):
             return
         self.one = rx.Input(width=self.room)
         self.answer = rx.Output(Answer, width=self.room)
-        for i in range(self.room):  # each answers as soon as it can, and not when all of its tag are done
+        for i in range(self.room):  # each answers as soon as it can, not when its whole tag is done
             self.add_reaction(self.one[i], partial(self.step_one, i), effects=self.answer[i])
 
     @rx.reaction(rx.startup)
@@ -99,16 +99,16 @@ class Rows(rx.Reactor):
         self.group.make()
 
     def step(self) -> None:
-        """Step them all, with a block of actions."""
+        """Step all environments with a block of actions."""
         actions = self.actions.value[self.group.own]
         self.step_with(actions if self.of_numbers else actions.copy())  # environments may keep theirs, or write into it
 
     def step_listed(self) -> None:
-        """Step them all, with actions as they are."""
+        """Step all environments with actions as they were given."""
         self.step_with([deepcopy(action) for action in self.listed.value[self.group.own]])
 
     def step_with(self, actions: Any) -> None:
-        """Step each with its action."""
+        """Step each environment with its action."""
         observations: Any = self.observations.loan() if self.in_block else [None] * len(actions)
         rewards, terminated, truncated = self.rewards.loan(), self.terminated.loan(), self.truncated.loan()
         infos: Any
@@ -124,13 +124,13 @@ class Rows(rx.Reactor):
             self.infos.set(infos)
 
     def lend(self) -> Any:
-        """Room for last observations; to ask for it is to set them."""
+        """Memory for last observations; asking for it also sends it."""
         block = self.finals.loan()
         self.finals.set(block)
         return block
 
     def obey(self) -> None:
-        """Do what else a vector environment can be asked."""
+        """Run any other request to a vector environment."""
         done = self.group.obey(self.order.value)
         if self.order.value[0] == "reset" and not isinstance(done, Exception):
             observations, done = done
@@ -138,7 +138,7 @@ class Rows(rx.Reactor):
         self.reply.set(done)
 
     def step_one(self, i: int) -> None:
-        """Step one of them."""
+        """Step one environment."""
         self.answer[i].set(Answer(*self.group.step_one(i, deepcopy(self.one[i].value))))
 
     @rx.reaction(rx.shutdown)
@@ -148,11 +148,11 @@ class Rows(rx.Reactor):
 
 
 class Beat(rx.Reactor):
-    """Sends out what the caller puts into `next_actions` or `next_order`, and keeps what comes back.
+    """Sends out what the caller puts into `next_actions` or `next_order`, and keeps the results.
 
-    `batch` is an array, with `copy` a new one every time, or a list where observations are objects; the rest is new at
-    every step. Actions for single environments come in `next_ones`; their answers wait in `ready`. Where there can be
-    such, `turn` is the caller's to schedule, and otherwise each call is the next microstep.
+    `batch` is an array, with `copy` a new one every time, or a list if observations are objects; everything else is new
+    at every step. Actions for single environments go into `next_ones`; their answers wait in `ready`. With these, the
+    caller schedules `turn`; otherwise, each call is the next microstep.
     """
 
     listed = rx.Output()
@@ -166,8 +166,8 @@ class Beat(rx.Reactor):
     pause: Callable[[], None]  # of the run
     next_actions: Any = None
     next_order: Any = None
-    wanted = 0  # so many answers are waited for
-    at_once = False  # whether the caller waits for the answer, and has nothing to do before
+    wanted = 0  # the number of answers to wait for
+    at_once = False  # whether the caller waits for the answer at once
 
     def __init__(
         self,
@@ -213,20 +213,20 @@ class Beat(rx.Reactor):
         self.rest()
 
     def send_ones(self) -> None:
-        """Pass actions on, each to its environment."""
+        """Pass each action on to its environment."""
         for i, action in self.next_ones.items():
             self.one[i].set(action)
         self.next_ones = {}
 
     def queue(self) -> None:
-        """Answers, as they come."""
+        """Keep answers as they come."""
         before = len(self.ready)
         self.ready += [self.answer[i].value for i in self.answer.present]
         if before < self.wanted <= len(self.ready):
             self.pause()
 
     def send(self) -> None:
-        """Pass the caller's wish on."""
+        """Pass the caller's request on."""
         self.noted: Infos = []
         self.refusal: Any = None
         if self.next_order is not None:
@@ -240,13 +240,13 @@ class Beat(rx.Reactor):
             self.pause()
 
     def note(self) -> None:
-        """What environments said beside their observations, or which one refused to be stepped."""
+        """Keep the infos of the environments, or the error of one that refused to be stepped."""
         said = [self.infos[i].value for i in self.infos.present]
         self.refusal = next((each for each in said if each.__class__ is tuple), None)
         self.noted = [info for each in said if each.__class__ is list for info in each]
 
     def note_ends(self) -> None:
-        """Episodes of which nothing is told but the last observation, or more, which has been noted."""
+        """Note ends of episodes with no info but the last observation; others have been noted."""
         known = {i for i, _ in self.noted}
         for group in self.finals.present:
             over, last = self.terminated[group].value | self.truncated[group].value, self.finals[group].value
@@ -258,13 +258,13 @@ class Beat(rx.Reactor):
             self.noted.sort(key=itemgetter(0))
 
     def gather(self) -> None:
-        """The answers to a step."""
+        """Keep the answers to a step."""
         n = self.num_envs
         self.latest = joined(self.rewards.array, n), joined(self.terminated.array, n), joined(self.truncated.array, n)
         self.look()
 
     def listen(self) -> None:
-        """The answers to anything else."""
+        """Keep the answers to anything else."""
         self.replies = self.reply.value
         if len(self.observations.present) == self.groups:
             self.look()
@@ -272,7 +272,7 @@ class Beat(rx.Reactor):
             self.rest()
 
     def look(self) -> None:
-        """Put the observations of all groups together, in the order of the environments."""
+        """Join the observations of all groups, in the order of the environments."""
         if not self.in_block:
             self.batch = [each for group in self.observations.value for each in group]
         elif self.copy:
@@ -289,7 +289,7 @@ class Beat(rx.Reactor):
 
 
 class Lockstep(rx.Reactor):
-    """The program behind a vector environment: the beat, and rows that it is given to."""
+    """The program behind a vector environment: the beat, and its rows."""
 
     def __init__(self, beat: Beat, rows: list[Rows], *, in_blocks: bool, asynchronous: bool) -> None:
         self.beat, self.rows = beat, rows

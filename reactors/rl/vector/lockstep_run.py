@@ -1,4 +1,4 @@
-"""A run of environments in lock-step, from their making to their end, and how both are told."""
+"""A run of environments in lock-step, from start to end, and the errors of both."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class LockstepRun:
-    """The program behind a vector environment, which goes on by one call after the other.
+    """The program behind a vector environment; each call advances it.
 
-    What is wanted next is given to the `beat`, which has afterwards what came of it. After an error nothing is left of
-    the program, and `end` says what it was. `group` makes one of those from its first environment on, `seeds` are those
-    of the environments, to name them, and `path` is how errors name the whole.
+    Before a call, the caller gives its request to the `beat`, which holds the results afterwards. After an error, the
+    program is gone, and `end` says why. `group` makes the group that begins with a given environment, `seeds` are those
+    of the environments, for messages, and `path` is the name of the whole in errors.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class LockstepRun:
         self.seeds, self.path = seeds, path
         self.on_error: OnError = on_error
         self.end = ""
-        self.overdue = False  # the last call is still at work, and its caller no longer waits for it
+        self.overdue = False  # the last call is still running, but its caller no longer waits for it
         self._asynchronous = asynchronous
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         with apart():
@@ -82,20 +82,20 @@ class LockstepRun:
     # ---- going on ----
 
     def call(self) -> None:
-        """Send out what the beat has been given."""
+        """Send out the request in the beat."""
         if self._asynchronous:
             self.beat.turn.schedule()
         self.go_on()
 
     def order(self, *order: Any) -> list[Any]:
-        """Have all groups obey an order; their replies."""
+        """Have all groups obey an order; returns their replies."""
         self.beat.next_order = order
         self.call()
         self.go_on()
         return self.replies()
 
     def replies(self) -> list[Any]:
-        """What the groups said to an order; raises what one of them raised."""
+        """The replies of the groups to an order; raises the exception of a group that raised one."""
         replies: list[Any] = self.beat.replies
         for reply in replies:
             if isinstance(reply, Exception):
@@ -103,7 +103,7 @@ class LockstepRun:
         return replies
 
     def go_on(self, timeout: float | None = None) -> bool:
-        """Run to the next pause; False if that took too long."""
+        """Run to the next pause; False after the timeout."""
         try:
             return self._run.advance(timeout) if not self._terminal else self._advanced(timeout)
         except rx.ReactionError as error:
@@ -122,7 +122,7 @@ class LockstepRun:
             raise
 
     def _advanced(self, timeout: float | None) -> bool:
-        """Run to the next pause; say once, on the terminal, whom that waits for if it takes long."""
+        """Run to the next pause; if that takes long, say once, on the terminal, which environments it waits for."""
         long = STUCK_AFTER_S
         if timeout is not None and timeout <= long:
             return self._run.advance(timeout)
@@ -135,18 +135,18 @@ class LockstepRun:
 
     @property
     def restarts(self) -> int:
-        """How many environments were made again."""
+        """The number of restarts of environments."""
         if self._run.over:
             return sum(rows.group.restarts for rows in self._rows)
         return int(sum(self.order("restarted")))
 
     def close(self, timeout: float | None) -> None:
-        """Close the environments and end the workers, which are killed if they take so many seconds."""
+        """Close the environments and end the workers; kill those that take more than `timeout` seconds."""
         self._run.close(timeout)
         self._whereabouts.close()
 
     def refuse_ended(self, name: str) -> NoReturn:
-        """Refuse a call of `name` after its end."""
+        """Refuse a call of `name` after the end."""
         if self.end:
             raise ClosedEnvironmentError(
                 f"Trying to operate on `{name}`, which has ended with an error; make another one. It was: {self.end}"
@@ -162,7 +162,7 @@ class LockstepRun:
         return self._spelled([rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None])
 
     def _died(self, error: rx.WorkerDied) -> rx.WorkerDied:
-        """The death of a process, in terms of environments."""
+        """The error for a dead process, with its environments."""
         named = [rows.group for rows in self._rows if f"{rows.path})" in str(error)]
         what, status = self._spelled(named or [rows.group for rows in self._rows]), error.status
         how = f"died: {error}"
@@ -177,7 +177,7 @@ class LockstepRun:
         return died
 
     def _spelled(self, groups: list[Share]) -> str:
-        """Groups of environments by number, and which of them they are at."""
+        """Groups of environments in words, with the environment that each was stepping."""
         texts = []
         for group in groups:
             text, at = f"environments {group.first} to {group.own.stop - 1}", self._whereabouts.of(group.number)
@@ -190,7 +190,7 @@ class LockstepRun:
 
 
 def _why(status: int) -> str:
-    """Why a process of environments has ended, as far as its status says."""
+    """Why a process of environments has ended, as far as its exit status shows."""
     if status >= 0:
         return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
     if status == -signal.SIGKILL:

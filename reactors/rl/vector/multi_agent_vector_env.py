@@ -1,4 +1,4 @@
-"""Environments with many agents, stepped in lock-step by several workers, for loops of the user's own."""
+"""Environments with many agents, stepped in lock-step by several workers, for your own training loop."""
 
 from __future__ import annotations
 
@@ -39,40 +39,40 @@ PATH = "rl.MultiAgentVectorEnv"
 
 @public(PATH)
 class MultiAgentVectorEnv:
-    """PettingZoo environments stepped in lock-step by `workers`, of which the caller is the first.
+    """PettingZoo environments stepped in lock-step by `workers`; the caller is the first worker.
 
-    As `rl.VectorEnv`, for environments with many agents: those that act at once and those that take turns (AEC).
-    `env` is a name as in `rl.MultiAgentEnv`, or a function, or a list of functions, one for each environment; `kwargs`
-    go to it. All environments have the same possible `agents`, whose order is that of the axis of agents.
+    The counterpart of `rl.VectorEnv` for many agents, acting at once (parallel) or in turn (AEC). `env` is a name as in
+    `rl.MultiAgentEnv`, a function, or a list of functions, one for each environment; `kwargs` go to it. All
+    environments have the same possible `agents`; their order is that of the axis of agents.
 
     ========================= ========================================================================================
-    observations              what to act on next, (num_envs, agents, ...), zeros for agents that are not there. A dict
-                              of arrays (num_envs, ...) by agent where their spaces differ
-    rewards                   of each agent by this step, also of one that waits its turn: float64 (num_envs, agents)
+    observations              what to act on next, (num_envs, agents, ...), zeros for agents that are absent. A dict
+                              of arrays (num_envs, ...) by agent if their spaces differ
+    rewards                   of each agent in this step, also of one that waits its turn: float64 (num_envs, agents)
     terminated, truncated     whether and how an agent's episode ended with this step, bool (num_envs, agents)
-    `infos` ["present"]       who is there and has to act next, bool (num_envs, agents)
+    `infos` ["present"]       which agents have to act next, bool (num_envs, agents)
     ["action_mask"]           which actions are allowed, bool (num_envs, agents, actions) or a dict, if there are masks;
-                              all True for agents that are not there
-    ["next_observations"]     what the step led to, as observations, of agents that it told something: at an end the
-                              last observation of that episode
+                              all True for agents that are absent
+    ["next_observations"]     what the step led to, in the form of observations, for agents that got a new one: at an
+                              end, the last observation of that episode
     ["ended"]                 whether the environment's episode is over for all, and another one has begun, bool
-                              (num_envs,); agents that were waiting are told nothing else
+                              (num_envs,); agents that were waiting see the end only here
     ["episodes"]              an `rl.Episode` for each of these
-    ["state"], ["next_state"] with `with_state`: what `state()` says beside observations, and beside
-                              next_observations, float32 (num_envs, size)
-    ["info"]                  what environments say beside observations, {environment: {agent: info}}, without masks
-    ["final_info"]            likewise beside the last observations of agents that are gone
+    ["state"], ["next_state"] with `with_state`: the `state()` that belongs to observations, and to next_observations,
+                              float32 (num_envs, size)
+    ["info"]                  the infos that belong to observations, {environment: {agent: info}}, without masks
+    ["final_info"]            the same for the last observations of agents that are gone
     ["restarted"]             {environment: why}, with `on_error="restart"`
     ========================= ========================================================================================
 
-    `reset` gives observations and infos, `step` all five. An episode is over when no agent is left; the next begins in
-    the same step. Every array is a new one, and is never written again. Actions of absent agents are ignored. What
-    environments do is the same on any number of workers. `isolate` keeps them out of this process, and `oversubscribe`
+    `reset` returns observations and infos, `step` all five. An episode is over when no agent is left; the next one
+    begins in the same step. Every array is new, and is never overwritten. Actions of absent agents are ignored. The
+    environments behave the same on any number of workers. `isolate` keeps them out of this process, and `oversubscribe`
     allows more workers than cores.
 
-    Raises `rl.SimulationError` for what an environment raises or answers wrongly, with its index and seed and the
-    exception as its cause, and `rx.WorkerDied` where its process dies. With `on_error="restart"` it is made again, and
-    the agents that were there are truncated.
+    Raises `rl.SimulationError` if an environment raises an exception or returns an invalid result, with its index and
+    seed and with the exception as its cause, and `rx.WorkerDied` if its process dies. With `on_error="restart"` it is
+    made again instead, and the agents that were present are truncated.
 
     >>> from reactors import rl
     >>> envs = rl.MultiAgentVectorEnv("classic/rps_v2", num_envs=3, workers=1, max_cycles=2)
@@ -147,11 +147,11 @@ class MultiAgentVectorEnv:
     # ---- what users call ----
 
     def observation_space(self, agent: Any) -> Space:
-        """What an agent sees, without its action mask."""
+        """The observation space of an agent, without its action mask."""
         return self._layout.observations.spaces[self._place(agent)]
 
     def action_space(self, agent: Any) -> Space:
-        """What an agent can do."""
+        """The action space of an agent."""
         return self._layout.actions.spaces[self._place(agent)]
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -164,9 +164,9 @@ class MultiAgentVectorEnv:
         return self._observations("observations"), self._infos(infos, of_step=False)
 
     def step(self, actions: Any) -> Step:
-        """One step of all environments, by an array (num_envs, agents, ...) or a dict of arrays by agent.
+        """Step all environments, with an array (num_envs, agents, ...) or a dict of arrays by agent.
 
-        Raises `reactors.ArgumentError` for actions that are none, and nothing is stepped then.
+        Raises `reactors.ArgumentError` for invalid actions; then nothing is stepped.
         """
         self._check_begun("step")
         run = self._run
@@ -184,7 +184,7 @@ class MultiAgentVectorEnv:
         return self._observations("observations"), *run.beat.latest, self._infos(run.beat.noted)
 
     def state(self) -> NDArray[np.float32]:
-        """What `state()` of every environment says now, float32 (num_envs, size); after an end, of the next episode.
+        """The current `state()` of every environment, float32 (num_envs, size); after an end, that of the next episode.
 
         States that are frames, uint8 with three axes, keep their shape and dtype.
         """
@@ -194,7 +194,7 @@ class MultiAgentVectorEnv:
         return np.stack([each for reply in self._run.order("states") for each in reply])
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or get an attribute; the results, one for each."""
+        """Call a method of every environment, or get an attribute; returns one result for each."""
         self._check_open()
         if name in {"reset", "step", "close"}:
             raise rx.ArgumentError(f"{PATH}: {name} of environments cannot be called by name; use {name}() itself")
@@ -202,22 +202,22 @@ class MultiAgentVectorEnv:
 
     @property
     def closed(self) -> bool:
-        """Whether there are no environments any more: closed, or ended by an error."""
+        """Whether the environments are gone: closed, or ended by an error."""
         return self._closed or bool(self._run.end)
 
     @property
     def restarts(self) -> int:
-        """How many environments were made again so far, with `on_error="restart"`."""
+        """The number of restarts of environments so far, with `on_error="restart"`."""
         return self._lost + self._run.restarts
 
     def close(self, timeout: float | None = None) -> None:
-        """Close the environments and end the workers, which are killed if they take so many seconds."""
+        """Close the environments and end the workers; kill those that take more than `timeout` seconds."""
         if not self._closed:
             self._closed = True
             self._run.close(timeout)
 
     def __del__(self) -> None:
-        if hasattr(self, "_run"):  # it could be made
+        if hasattr(self, "_run"):  # `__init__` has succeeded
             self.close()
 
     # ---- parts ----
@@ -237,9 +237,9 @@ class MultiAgentVectorEnv:
             raise ResetNeeded(f"{PATH}: {what} before the first reset; call reset first")
 
     def _made_anew(self, error: Exception) -> Step:
-        """After a process has died: all environments in new ones, and every episode ends, truncated."""
+        """After a process died: make all environments again in new processes, and truncate every episode."""
         before, seeds, n = self._latest, self._run.seeds, self.num_envs
-        self._run.end = in_words(error)  # if there will be no other one
+        self._run.end = in_words(error)  # in case the new one cannot be made
         self._run.close(0.0)
         self._lost += n
         self._run = run = self._started(seeds)
@@ -257,7 +257,7 @@ class MultiAgentVectorEnv:
         return self._layout.observations.given(self.agents, self._latest[name])
 
     def _infos(self, listed: Infos, *, of_step: bool = True) -> dict[str, Any]:
-        """All that is said beside observations, in one dict."""
+        """Everything except observations, in one dict."""
         latest, layout = self._latest, self._layout
         infos: dict[str, Any] = {"present": np.ascontiguousarray(latest["present"])}
         if layout.cast.masked:

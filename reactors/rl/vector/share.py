@@ -1,4 +1,4 @@
-"""Some environments of a vector environment, in one place, as who steps them sees them."""
+"""Some environments of a vector environment on one worker, as seen by that worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Infos = list[tuple[int, Any]]  # which environment, what it said
 
 
 class RefusedError(Exception):
-    """Carries out of a step what an environment raised that has to be reset before."""
+    """Carries the error of an environment that has to be reset first out of a step."""
 
     def __init__(self, error: SimulationError) -> None:
         super().__init__()
@@ -24,10 +24,10 @@ class RefusedError(Exception):
 
 
 class Share:
-    """Environments `first` and up, made by `makers`; `room` is how many rows blocks for them have.
+    """Environments from `first` on, made by `makers`; `room` is the number of rows in their blocks.
 
-    `number` is which share this is, `own` which of all environments are in it, and `where` is told which of them is
-    being stepped.
+    `number` is the number of this share, `own` are the indices of its environments, and `where` is told which of them
+    is being stepped.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Share:
         self.restarts = 0
 
     def obey(self, order: tuple[Any, ...]) -> Any:
-        """Call the method that an order names; what it gives, or the exception that it raises."""
+        """Call the method that an order names; returns its result, or the exception that it raises."""
         verb, *arguments = order
         try:
             return getattr(self, verb)(*arguments)

@@ -44,30 +44,34 @@ Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]
 
 @public("rl.VectorEnv")
 class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
-    """Environments stepped in lock-step by `workers`, of which the caller is the first.
+    """Environments stepped in lock-step by `workers`; the caller is the first worker.
 
-    A drop-in for `gymnasium.vector.AsyncVectorEnv`: the same arguments, results and infos, all three modes of
-    automatic resets, seeding, `call`, `get_attr`, `set_attr`, `render`, and the halves of each call (`step_async`,
-    `step_wait`). What differs is that consecutive environments share a worker, of which there are as many as cores if
-    nothing else is said; worker 0 is this thread, which steps its share in `step_wait`; and that with
-    `on_error="restart"` an environment that raises in `step` is made again and its episode truncated
-    (`infos["restarted"]` says why, `restarts` how often). If a process dies in a step, or is still at it when the
-    timeout of `step_wait` is over, all environments are made again, and all episodes truncated. `isolate` keeps
-    environments out of this process. With `asynchronous=True` environments can also be stepped one by one, by `send`
-    and `recv`.
+    A drop-in for `gymnasium.vector.AsyncVectorEnv`: the same arguments, results and infos, all three autoreset modes,
+    seeding, `call`, `get_attr`, `set_attr`, `render`, and the halves of each call (`step_async`, `step_wait`). These
+    things differ:
 
-    There are never more workers than cores unless `oversubscribe` asks for it: lock-step gains nothing from them, and
-    each costs every step a change of process; only environments that wait, for a device or a server, want them.
-    `max_concurrency` is another bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
-    mean nothing here, and a `worker` function is refused.
+    - Consecutive environments share a worker. By default there are as many workers as cores. Worker 0 is this thread,
+      which steps its share in `step_wait`.
+    - With `on_error="restart"`, an environment that raises an exception in `step` is made again, and its episode is
+      truncated (`infos["restarted"]` says why, `restarts` how often). If a process dies in a step, or is still busy
+      after the timeout of `step_wait`, all environments are made again, and all episodes truncated.
+    - `isolate` keeps environments out of this process.
+    - With `asynchronous=True`, environments can also be stepped one by one, by `send` and `recv`.
 
-    In a reaction, where nothing nests, the reaction's own worker steps all environments, with the same results.
+    There are never more workers than cores unless `oversubscribe` asks for it. Lock-step gains nothing from more, and
+    each costs a context switch at every step; only environments that wait, for a device or a server, need them.
+    `max_concurrency` is another bound of `workers`. Every space is in shared memory, or does not need it; `context` and
+    `daemon` have no effect here, and a `worker` function is refused.
 
-    `env_fns` is a list of functions, or `num_envs` and a name as in `rl.Env`, a spec or a function; what else is
-    named goes to the function. Each environment gets its action as it was given: of a list its entry, of an array
-    its row, whatever the dtype. With `copy=False`, observations are valid until the next call. Raises
-    `rl.SimulationError` for what an environment raises or answers wrongly, with its index and seed and the
-    exception as its cause, and `rx.WorkerDied` where its process dies.
+    In a reaction, where parallel runs do not nest, the reaction's own worker steps all environments, with the same
+    results.
+
+    `env_fns` is a list of functions, or `num_envs` and a name as in `rl.Env`, a spec or a function; other keyword
+    arguments go to the function. Each environment gets its action as it was given: its entry of a list, or its row of
+    an array of any dtype. With `copy=False`, observations are valid until the next call.
+
+    Raises `rl.SimulationError` if an environment raises an exception or returns an invalid result, with its index and
+    seed and with the exception as its cause, and `rx.WorkerDied` if its process dies.
 
     >>> from reactors import rl
     >>> envs = rl.VectorEnv("CartPole-v1", num_envs=4, workers=1)
@@ -100,7 +104,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         asynchronous: bool = False,
         **kwargs: Any,
     ) -> None:
-        del context, daemon  # of processes and pipes, which are none of ours
+        del context, daemon  # they are about processes and pipes, which we do not use
         arguments.check_of_others(shared_memory, worker)
         arguments.check_isolate(isolate, "rl.VectorEnv")
         self.on_error: OnError = checked_on_error(on_error, "rl.VectorEnv")
@@ -118,18 +122,18 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.asynchronous, self.isolate = asynchronous, isolate
         self._closed = False
         self._state = AsyncState.DEFAULT
-        self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
-        self._lost = 0  # environments that were made again with their process
-        self._death: Exception | None = None  # of a process, in a step that has not been waited for yet
+        self._pending: set[int] = set()  # environments stepped one by one, with results not yet received
+        self._lost = 0  # restarts of environments with their process
+        self._death: Exception | None = None  # a process died in a step that was not waited for yet
         self._run = self._started([None] * n)
         self._check_spaces()
 
     # ---- how it is made ----
 
     def _find_spaces(self, kwargs: dict[str, Any]) -> None:
-        """From an environment that is made for this alone, and from all where they may differ."""
+        """Get the spaces from an environment made only for this, and from all environments if they may differ."""
         try:
-            probe = own(self.env_fns[0])()  # which may carry one that is used later
+            probe = own(self.env_fns[0])()  # a copy: it may carry an environment that is used later
         except TypeError as error:
             refuse_passed_on("rl.VectorEnv", VectorEnv, kwargs, error)
             raise
@@ -176,11 +180,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 )
 
     def _made_anew(self, error: Exception) -> Step:
-        """After a process has died, or hung: all environments in new ones, and every episode ends, truncated."""
+        """After a process died or hung: make all environments again in new processes, and truncate every episode."""
         self._death, self._state = None, AsyncState.DEFAULT
         before, seeds = self._observations(), self._run.seeds
         last = list(iterate(self.observation_space, before))
-        self._run.end = in_words(error)  # if there will be no other one
+        self._run.end = in_words(error)  # in case the new one cannot be made
         self._run.close(0.0)
         n = self.num_envs
         self._lost += n
@@ -200,7 +204,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def closed(self) -> bool:
-        """Whether there are no environments any more: closed, or ended by an error."""
+        """Whether the environments are gone: closed, or ended by an error."""
         return self._closed or bool(self._run.end)
 
     @closed.setter
@@ -219,18 +223,18 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 "`recv` first",
                 "send",
             )
-        if self._run.overdue:  # what timed out is over first, and its results are dropped
+        if self._run.overdue:  # first finish the call that timed out, and drop its results
             self._run.go_on()
             self._run.overdue = False
         self._wanted = state
 
     def _sent(self) -> None:
-        """A call is on its way."""
+        """Send the call out."""
         self._run.call()
         self._state = self._wanted
 
     def _wait(self, state: AsyncState, name: str, timeout: float | None) -> None:
-        """Wait for what is pending."""
+        """Wait for the pending call."""
         if self.closed:
             self._refuse_ended()
         if self._state is not state:
@@ -265,7 +269,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset all environments, or those of `options["reset_mask"]`; an int as the seed means seed + index."""
+        """Reset all environments, or those in `options["reset_mask"]`; an int as the seed means seed + index."""
         self.reset_async(seed=seed, options=options)
         return self.reset_wait()
 
@@ -287,7 +291,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._sent()
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
-        """What the reset gave: observations and infos. Raises `multiprocessing.TimeoutError`."""
+        """The result of the reset: observations and infos. Raises `multiprocessing.TimeoutError`."""
         self._wait(AsyncState.WAITING_RESET, "reset", timeout)
         infos = [each for reply in self._run.replies() for each in reply]
         return self._observations(), self._infos(infos)
@@ -308,7 +312,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return self._stepped()
 
     def step_async(self, actions: Any) -> None:
-        """Send out the actions; what other workers have begins at once."""
+        """Send out the actions; other workers begin at once."""
         self._begin(AsyncState.WAITING_STEP, "step_async")
         self._run.beat.next_actions = self._checked(actions)
         try:
@@ -319,7 +323,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             self._death, self._state, self._run.end = error, self._wanted, ""
 
     def step_wait(self, timeout: float | None = None) -> Step:
-        """What the step gave. Raises `multiprocessing.TimeoutError`, late if it is an environment of this thread."""
+        """The result of the step. Raises `multiprocessing.TimeoutError`, late if this thread's environment is slow."""
         try:
             if self._death is not None:
                 raise self._death
@@ -339,9 +343,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return self._observations(), rewards, terminated, truncated, self._infos(beat.noted) if beat.noted else {}
 
     def send(self, actions: Any, env_ids: Sequence[int] | NDArray[np.integer[Any]] | None = None) -> None:
-        """Send an action to each of some environments, or to all, which then step at their own pace.
+        """Send an action to each of some environments, or to all; each then steps at its own pace.
 
-        Their answers are for `recv`; in which order they come is not reproducible. For `asynchronous=True` only.
+        `recv` returns the results; their order is not reproducible. For `asynchronous=True` only.
         """
         if self.closed:
             self._refuse_ended()
@@ -364,10 +368,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._run.call()
 
     def recv(self, batch_size: int | None = None, timeout: float | None = None) -> Step:
-        """The answers of the first `batch_size` environments that are ready, of those sent to; all, if none is said.
+        """The results of the first `batch_size` environments that are ready; by default of all that were sent to.
 
-        As `step` gives them, in the order in which they came; `infos["env_id"]` says which ones they are. Raises
-        `multiprocessing.TimeoutError` after `timeout` seconds, and nothing is lost then.
+        They have the form of `step`, in the order of their arrival; `infos["env_id"]` has the indices of the
+        environments. Raises `multiprocessing.TimeoutError` after `timeout` seconds; then nothing is lost.
         """
         if self.closed:
             self._refuse_ended()
@@ -400,7 +404,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or get an attribute; the results, one for each."""
+        """Call a method of every environment, or get an attribute; returns one result for each."""
         self.call_async(name, *args, **kwargs)
         return self.call_wait()
 
@@ -411,7 +415,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._sent()
 
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """What the call gave. Raises `multiprocessing.TimeoutError`, and what a method raises."""
+        """The results of the call. Raises `multiprocessing.TimeoutError`, and the exception of a method."""
         self._wait(AsyncState.WAITING_CALL, "call", timeout)
         return tuple(result for reply in self._run.replies() for result in reply)
 
@@ -420,7 +424,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment: to its entry of a list or tuple, or all to the same."""
+        """Set an attribute of every environment: each to its entry of a list or tuple, or all to the same value."""
         if not isinstance(values, list | tuple):
             values = [values] * self.num_envs
         if len(values) != self.num_envs:
@@ -432,12 +436,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._run.order("assign", name, list(values))
 
     def _each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> dict[int, Any]:
-        """What a function says of the environments with these indices."""
+        """The results of a function of the environments with these indices."""
         self._begin(AsyncState.DEFAULT, "each")
         return dict(pair for reply in self._run.order("each", which, function, args) for pair in reply)
 
     def render(self) -> tuple[Any, ...]:
-        """A picture of every environment, as its render mode has it."""
+        """A rendered frame of every environment, in its render mode."""
         return self.call("render")
 
     @property  # type: ignore[misc]  # as AsyncVectorEnv has it
@@ -452,16 +456,16 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def restarts(self) -> int:
-        """How many environments were made again so far, with `on_error="restart"`."""
+        """The number of restarts of environments so far, with `on_error="restart"`."""
         if not self.closed:
             self._begin(AsyncState.DEFAULT, "restarts")
         return self._lost + self._run.restarts
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
-        """Close the environments and end the workers; with a warning if a call is pending.
+        """Close the environments and end the workers; warns if a call is pending.
 
-        Processes that have not ended after `timeout` seconds are killed, with `terminate` at once, and a second after
-        a call that timed out.
+        Kills processes that have not ended after `timeout` seconds; with `terminate` at once, and after a call that
+        timed out, after one second.
         """
         if self._state is not AsyncState.DEFAULT:
             gym.logger.warn(f"Calling `close` while waiting for a pending call to `{self._state.value}` to complete.")
@@ -470,7 +474,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- values ----
 
     def _checked(self, actions: Any) -> Any:
-        """The actions as they travel: a block of the space's own dtype, or else as they were given, one by one."""
+        """The actions in the form in which they travel: a block of the space's own dtype, or else one by one."""
         if actions.__class__ is np.ndarray and (actions.dtype, actions.shape) == self._block:
             return actions
         return self._listed(self.action_space, self.num_envs, actions)
@@ -488,7 +492,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return found if self._in_block else batches.batched(self.single_observation_space, found)
 
     def _infos(self, listed: Infos) -> dict[str, Any]:
-        """All infos as one, as `_add_info` has it; what most episodes end with, which is a lot, goes in at once."""
+        """All infos as one dict, as `_add_info` makes it; the usual, large infos at ends are added at once."""
         n = self.num_envs
         infos: dict[str, Any] = {}
         for i, info in listed:

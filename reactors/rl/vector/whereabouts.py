@@ -1,7 +1,7 @@
-"""Which environment is being stepped, in processes that can no longer say so?
+"""Which environment was being stepped when a process hung or died?
 
-A process that hangs or has died does not report where. So each group of environments notes, in memory that all share,
-which one it is at; who waits for it, or survives it, reads that.
+A process that hangs or has died cannot report this. So each group of environments notes in shared memory which one it
+is stepping; whoever waits for the process, or survives it, reads that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from reactors.rl.replay.storage import Address, SharedBlock
 
 
 class Whereabouts:
-    """A number for each of `groups`: the place of the environment it is at, from 1; 0 for none.
+    """A number for each of `groups`: the position of the environment being stepped, from 1; 0 for none.
 
     >>> where = Whereabouts(2)
     >>> where.at[1] = 5
@@ -30,11 +30,11 @@ class Whereabouts:
         self.at = memoryview(block.map)[: 4 * groups].cast("B").cast("I")
 
     def of(self, group: int) -> int | None:
-        """The environment of a group that is being stepped or reset, by its place in the group."""
+        """The environment of a group that is being stepped or reset, by its position in the group."""
         return self.at[group] - 1 if self.at[group] else None
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self.at.release()
         self._block.memory.close()
 

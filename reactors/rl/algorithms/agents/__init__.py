@@ -1,4 +1,5 @@
-"""Algorithms for many agents, one file each: of a group of agents that share a network, as `contract.agents` has it.
+"""Algorithms for many agents, one file each.
 
-They know no dataflow, workers or files. `team_network` is what several of them are made of.
+Each learns for a group of agents that share a network, as `contract.agents` describes. They know nothing of the
+dataflow, of workers or of files. `team_network` has the parts that several of them share.
 """

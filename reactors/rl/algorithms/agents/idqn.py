@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class IDQN(MultiAgent, DQN):  # type: ignore[misc]
-    """Hyperparameters; the defaults are those of PyMARL (arXiv 1902.04043), QMIX's authors' code, or DQN's.
+    """Hyperparameters; the defaults are those of PyMARL (arXiv 1902.04043), the code of QMIX's authors, or of DQN.
 
     >>> IDQN(share=None, dueling=True).dueling
     True
@@ -62,26 +62,26 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     the mean. Off, as in PyMARL."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse what a team cannot have."""
+        """Also refuse what a team cannot use."""
         check_looks(self, team)
         if self.frame_stack is not None:
             raise ParameterError(f"frame_stack of {self.name} is for single agents; leave it out")
         super().check_team(team, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> TeamEpsilonGreedy:
-        """What acts for a team."""
+        """The policy for a team."""
         kind = RecurrentTeamEpsilonGreedy if self.recurrent else TeamEpsilonGreedy
         return kind(self, TeamQNetwork(self, team, action_space), action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
-        """What learns for a team."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        """The learner's networks and update for a team."""
+        del seed  # it is only used for the initial weights; nothing else is random
         kind = RecurrentIDQNLearning if self.recurrent else IDQNLearning
         return kind(self, observation_space, action_space, device)
 
 
 class IDQNLearning(DQNLearning):
-    """DQN's loss over own steps of agents."""
+    """DQN's loss on each agent's own steps."""
 
     net: Any
     target: Any
@@ -92,7 +92,7 @@ class IDQNLearning(DQNLearning):
         self.rewarded = RunningMoments(1) if config.standardise_rewards else None
 
     def network(self, observation_space: Any, action_space: Space) -> Any:
-        """One that learns."""
+        """Make a network to be trained."""
         return TeamQNetwork(self.config, observation_space, action_space)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
@@ -101,23 +101,23 @@ class IDQNLearning(DQNLearning):
         return (yield from super().learn({**batch, **seen, "reward": self.standardised(batch["reward"])}))
 
     def standardised(self, reward: torch.Tensor) -> torch.Tensor:
-        """Rewards as they are learned from."""
+        """The rewards to learn from, standardised if configured."""
         if self.rewarded is None:
             return reward
         self.rewarded.add(array(reward).reshape(-1, 1))
         return (reward - float(self.rewarded.mean[0])) / float(np.sqrt(self.rewarded.variance[0] + 1e-8))
 
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
-        """What agents see at their own steps, or at the "next_" ones."""
+        """The inputs of the network at agents' own steps, or with "next_" at the next ones."""
         return self.packed(batch[f"{which}obs"], batch["agent"], batch[f"{which}masks"] if self.net.masked else None)
 
     def packed(self, obs: torch.Tensor, agent: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        """As the network has it."""
+        """Observations, agents and masks as inputs of the network."""
         seen = self.net.packed(array(obs), array(agent), None if mask is None else array(mask))
         return torch.from_numpy(seen).to(self.device)
 
     def whole(self, net: Any, values: torch.Tensor, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
-        """The values of groups (...), of those of all agents that act, or that do "next_", in a batch (..., agents)."""
+        """Group values (...), from the `values` of agents that act, or act "next_", in a batch (..., agents)."""
         acted, state = batch[f"{which}acted"], batch.get(f"{which}state")
         each, last = values.new_zeros(acted.shape), acted.ndim - 2
         each[acted] = values
@@ -125,18 +125,18 @@ class IDQNLearning(DQNLearning):
         return found.view(acted.shape[:-1])
 
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
-        """One step of the optimizer; what is seen is normalised without masks."""
+        """One step of the optimizer; the normaliser sees the inputs without masks."""
         if self.net.normalise is not None:
             obs = normalised_part(obs, self.net.normalise)
         return (yield from super().descend(loss, q, obs))
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the rewards' mean and deviation."""
+        """Also the mean and deviation of rewards."""
         found = super().state_dict()
         return found if self.rewarded is None else {**found, "rewarded": self.rewarded.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         if self.rewarded is not None:
             self.rewarded.load_state_dict(state["rewarded"])
@@ -146,13 +146,14 @@ class IDQNLearning(DQNLearning):
 
 
 class RecurrentIDQNLearning(IDQNLearning):
-    """Likewise, on the errors of all steps of sequences but for those of the burn-in, of agents that act and wait.
+    """IDQN for recurrent networks: learns from sequences of steps, of agents that act and agents that wait.
 
-    The step of a single agent is taken as one of a group that has no other.
+    The loss covers all steps of a sequence except the burn-in. A single agent's step is treated as the step of a group
+    of one.
     """
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update; `errors` are those of sequences."""
+        """One update; `errors` has one error for each sequence."""
         config = self.config
         along, memory = self.joint(batch), batch[MEMORY] if config.together else batch[MEMORY][:, None]
         mine = theirs = memory
@@ -181,14 +182,14 @@ class RecurrentIDQNLearning(IDQNLearning):
         return (yield from self.descend_along(self.whole(self.net, taken, along, ""), goal, batch, seen))
 
     def after(self, net: Any, along: Mapping[str, torch.Tensor], memory: torch.Tensor) -> torch.Tensor:
-        """What is remembered behind all of these steps, without gradients."""
+        """The recurrent state after all of these steps, without gradients."""
         goes_on = going(along)
         with torch.no_grad():
             found: torch.Tensor = net.along(self.seen(along, ""), along["acted"], goes_on, memory)
         return found[-1] * goes_on[-1][..., None]
 
     def joint(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """What there is of steps (steps, sequences, ...), of the agents of a group (steps, sequences, agents, ...)."""
+        """The batch by step: fields (steps, sequences, ...), those of agents (steps, sequences, agents, ...)."""
         found = {name: each.transpose(0, 1) for name, each in batch.items() if name != MEMORY and each.ndim > 1}
         if self.config.together:
             acted = found["acted"]
@@ -199,7 +200,7 @@ class RecurrentIDQNLearning(IDQNLearning):
         return {**found, **of_one, **ends, "acted": there, "next_acted": there}
 
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
-        """What those see that act, at steps or at the "next_" ones."""
+        """The inputs of the network for agents that act at these steps, or at the "next_" ones."""
         acted = batch[f"{which}acted"]
         mask = batch[f"{which}masks"][acted] if self.net.masked else None
         return self.packed(batch[f"{which}obs"][acted], batch["agent"][acted], mask)
@@ -209,5 +210,5 @@ OF_A_GROUP = "reward", "terminated", "truncated"
 
 
 def going(along: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """1 where an agent's episode goes on after a step, as its memory does, 0 where it ends. float32."""
+    """1 where an agent's episode continues after a step, and its memory with it, 0 where it ends. float32."""
     return (~(along["terminations"] | along["truncations"])).float()

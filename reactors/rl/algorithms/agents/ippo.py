@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class IPPO(MultiAgent, PPO):  # type: ignore[misc]
-    """Hyperparameters; the defaults are Yu et al.'s for MPE (tables 7 and 8) where nothing else is said.
+    """Hyperparameters; the defaults are those of Yu et al. for MPE (tables 7 and 8) unless a field says otherwise.
 
     >>> IPPO(share=None, epochs=4).epochs
     4
@@ -69,7 +69,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     normalization"). Of all returns so far; the reference code's mean moves very slowly."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse what a team cannot have."""
+        """Also refuse what a team cannot use."""
         if self.normalise_rewards:
             raise ParameterError(
                 f"normalise_rewards of {self.name} is of a single agent; leave it out: normalise_values does as much"
@@ -88,24 +88,24 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
         return TeamNetwork(team, action_space, self.hidden, self.torso, **how)
 
     def network(self, observation_space: Any, action_space: Space) -> TeamNetwork:
-        """Likewise."""
+        """The same as `team_network`."""
         return self.team_network(observation_space, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> ActorPolicy:
-        """What acts for a team."""
+        """The policy for a team."""
         net = self.team_network(team, action_space)
         if isinstance(net, RecurrentTeamNetwork):
             return RecurrentTeamPolicy(net, action_space)
         return TeamPolicy(net, action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IPPOLearning:
-        """What learns for a team."""
+        """The learner's networks and update for a team."""
         kind = RecurrentIPPOLearning if self.recurrent else IPPOLearning
         return kind(self, observation_space, action_space, seed, device)
 
 
 class IPPOLearning(PPOLearning):
-    """PPO's loss over the steps that agents of a team have made, and over no others."""
+    """PPO's loss on the steps that the agents of a team have made, and on no others."""
 
     net: Any
     config: IPPO
@@ -116,11 +116,11 @@ class IPPOLearning(PPOLearning):
         self.returned = RunningMoments(1) if config.normalise_values else None
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """All epochs over a round's experience: joint transitions (steps, environments, agents, ...)."""
+        """All epochs on a round's experience: joint transitions (steps, environments, agents, ...)."""
         config, n = self.config, len(self.team.members)
         batch = self.prepare(batch, config)
         acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
-        if not acted.any():  # past policies have played it all the time, or it was absent
+        if not acted.any():  # past policies played all the time, or the group was absent
             return {"losses/agents": 0.0}
         seen, beyond = self.packed(batch, acted, ""), cut_off(acted, ended, broken_off)
         led_to = self.packed(batch, beyond, "next_", self.last_seen(batch, acted))
@@ -157,7 +157,7 @@ class IPPOLearning(PPOLearning):
     def judged(
         self, batch: Mapping[str, torch.Tensor], seen: torch.Tensor, led_to: torch.Tensor, beyond: NDArray[np.bool_]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Values of what was seen at own steps, and of what was led to `beyond` them."""
+        """The values of observations at own steps, and of the observations that they led to, at `beyond`."""
         del batch, beyond
         return self.net.values(self.net.features(seen)), self.net.values(self.net.features(led_to))
 
@@ -168,9 +168,9 @@ class IPPOLearning(PPOLearning):
         which: str,
         seen_in: NDArray[np.int64] | None = None,
     ) -> torch.Tensor:
-        """What is seen at these places (steps, environments, agents), now or "next_".
+        """The inputs of the network at these places (steps, environments, agents), now or "next_".
 
-        What agents saw is of the steps `seen_in`, of the same shape; by default of the same ones.
+        `seen_in`, of the same shape, has the steps whose observations are used; by default the same steps.
         """
         steps, envs, agents = where.nonzero()
         at = (steps if seen_in is None else seen_in[where]), envs, agents
@@ -180,43 +180,43 @@ class IPPOLearning(PPOLearning):
         return torch.from_numpy(seen).to(self.device)
 
     def last_seen(self, batch: Mapping[str, torch.Tensor], acted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The steps whose `next_obs` agents saw last: one that waits has seen what its last own step led to."""
+        """The steps whose `next_obs` each agent saw last; for one that waits, that of its last own step."""
         known = acted | array(batch["next_acted"])
         steps = np.arange(len(acted))[:, None, None]
         found: NDArray[np.int64] = np.where(known, steps, last_acted(acted))
         return found
 
     def scattered(self, values: torch.Tensor, where: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Values in their places, zeros elsewhere."""
+        """The values in their places, zeros elsewhere."""
         found = np.zeros(where.shape, np.float32)
         found[where] = values.cpu().numpy()
         return found
 
     def follow(self, returns: NDArray[np.float32]) -> None:
-        """Let the critic give values by the mean and deviation of these returns and all before."""
+        """Scale the critic's values by the mean and deviation of all returns so far, including these."""
         if self.returned is not None and len(returns):
             self.returned.add(returns[:, None])
             self.scale_values()
 
     def scale_values(self) -> None:
-        """By what is known of returns; what a critic gives for the same output moves with it, as in the paper."""
+        """Set the scale of values from the returns so far; this shifts what the critic predicts, as in the paper."""
         if self.returned is not None and self.returned.count:
             self.net.shift = float(self.returned.mean[0])
             self.net.scale = float(np.sqrt(self.returned.variance[0] + 1e-5))
 
     def observe(self, seen: torch.Tensor) -> None:
-        """What the actor sees is normalised by what was seen so far, too."""
+        """Add these observations to the statistics that normalise the actor's inputs."""
         if self.net.normalise is not None:
             self.observed.add(array(normalised_part(seen, self.net.normalise)))
             self.net.normalise.follow(self.observed)
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the returns' mean and deviation."""
+        """Also the mean and deviation of returns."""
         found = super().state_dict()
         return found if self.returned is None else {**found, "returned": self.returned.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Resume from a `state_dict`."""
         super().load_state_dict(state)
         if self.returned is not None:
             self.returned.load_state_dict(state["returned"])
@@ -224,14 +224,17 @@ class IPPOLearning(PPOLearning):
 
 
 class RecurrentIPPOLearning(IPPOLearning):
-    """Likewise, of sequences of own steps: each goes on from what its agent remembered when it acted."""
+    """IPPO for recurrent networks: learns from sequences of own steps.
+
+    Each sequence continues from the recurrent state that its agent had when it acted.
+    """
 
     net: RecurrentTeamNetwork
 
     def judged(
         self, batch: Mapping[str, torch.Tensor], seen: torch.Tensor, led_to: torch.Tensor, beyond: NDArray[np.bool_]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Values of what was seen at own steps, from the first of the round on, and of what was led to."""
+        """The values of observations at own steps of the round, and of the observations that they led to."""
         acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
         own = own_rows(acted, ended | broken_off, self.config.sequence)
         rows, going, there = self.own = [torch.from_numpy(each).to(self.device) for each in own]
@@ -244,8 +247,8 @@ class RecurrentIPPOLearning(IPPOLearning):
         return self.net.values(self.net.joined(states, seen)), self.net.values(self.net.once(led_to, after))
 
     def minibatches(self, parts: Sequence[torch.Tensor], size: int) -> Iterator[list[Any]]:
-        """Of all epochs, each of so many sequences as would make up `batch_size` if none were short."""
-        del size  # it is of steps, of which there may be fewer
+        """The minibatches of all epochs, of as many sequences as make up `batch_size` if all have full length."""
+        del size  # it counts steps, which may be fewer than `batch_size`
         length = self.config.sequence
         rows, going, there = (sequences(each, length) for each in self.own)
         begun = there[0].nonzero().squeeze(1)

@@ -52,7 +52,7 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
     """Chosen here, as for IDQN."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse what a team cannot have."""
+        """Also refuse what a team cannot use."""
         if self.torso is not None or is_frames(team.observation_space):
             raise ParameterError(
                 f"group {team.name!r} of {self.name}: its networks see vectors, and observations are "
@@ -63,18 +63,18 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
         super().check_team(team, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> SquashedPolicy:
-        """What acts for a team."""
+        """The policy for a team."""
         kind = RecurrentTeamSquashedPolicy if self.recurrent else TeamSquashedPolicy
         return kind(self, Sight(team, ids=self.agent_ids), action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> ISACLearning:
-        """What learns for a team."""
+        """The learner's networks and update for a team."""
         kind = RecurrentISACLearning if self.recurrent else ISACLearning
         return kind(self, Sight(observation_space, ids=self.agent_ids), action_space, seed, device)
 
 
 class TeamSquashedPolicy(SquashedPolicy):
-    """Draws for those of a team that are there, by what each of them sees."""
+    """Chooses actions for the present agents of a team, each from its own observation."""
 
     def __init__(self, config: ISAC, sight: Sight, action_space: Space) -> None:
         super().__init__(config, config.network(sight.space, action_space), action_space)
@@ -82,32 +82,32 @@ class TeamSquashedPolicy(SquashedPolicy):
 
 
 class RecurrentTeamSquashedPolicy(TeamSquashedPolicy, RecurrentSquashedPolicy):
-    """Likewise, by what each of them remembers."""
+    """A `TeamSquashedPolicy` with a memory for each agent."""
 
     kept: ClassVar[str] = MEMORY
 
 
 class ISACLearning(SACLearning):
-    """SAC's losses over own steps of agents; critics see what their own agent does, as actors do."""
+    """SAC's losses on each agent's own steps; critics, like actors, see their own agent's observations."""
 
     def __init__(self, config: ISAC, sight: Sight, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, sight.space, action_space, seed, device)
         self.sight, self.device = sight, device
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update of all."""
+        """One update of actor, critics and temperature."""
         return (yield from super().learn({**batch, **{name: self.seen(batch, name) for name in ("obs", "next_obs")}}))
 
     def seen(self, batch: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
-        """What agents see, at own steps or in sequences of them, (n, ..., size)."""
+        """What agents see at their own steps, or in sequences of them, (n, ..., size)."""
         agent, obs = array(batch["agent"]), array(batch[name])
         found = self.sight.of(obs.reshape(agent.size, *obs.shape[agent.ndim :]), agent.reshape(-1))
         return torch.from_numpy(found.reshape(*agent.shape, -1)).to(self.device)
 
 
 class RecurrentISACLearning(ISACLearning, RecurrentSACLearning):
-    """Likewise, of sequences of an agent's own steps."""
+    """The same losses, on sequences of each agent's own steps."""
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update of all."""
+        """One update of actor, critics and temperature."""
         return (yield from super().learn({**batch, STATE: batch[MEMORY]}))

@@ -1,7 +1,7 @@
-"""What does a network see of frames, when all that it sees is one vector?
+"""How does a network see frames, when all its inputs are one vector?
 
-Somewhere in the vector is what an agent observes. A torso makes features of that; what stands before and behind, such
-as which agent it is, stays as it is.
+One part of the vector is the agent's observation. A torso replaces it by features; what comes before and after, such as
+the one-hot index of the agent, stays as it is.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Looking(nn.Module):
-    """Vectors with an observation in them, (n, size), to `features`: the observation replaced by what a torso gives.
+    """From vectors (n, size) to `features`: the observation in each vector is replaced by a torso's features of it.
 
-    The torso gets observations in their own shape and dtype; with `normalise`, less their mean, as float32. A head
-    on it has the layers `hidden` if there is more to see than the observation: a linear head would just add that up.
+    The torso gets observations in their own shape and dtype; with `normalise`, minus their mean, as float32. A head on
+    it has the layers `hidden` if the vector has more than the observation: a linear head could only add that up.
 
     >>> where = gym.spaces.Box(0, 255, (12, 12, 3), np.uint8)
     >>> looking = Looking(torso("minatar", where), where, behind=2)
@@ -50,7 +50,7 @@ class Looking(nn.Module):
         self.dtype = torch.from_numpy(np.zeros(0, space.dtype)).dtype
 
     def forward(self, seen: torch.Tensor) -> torch.Tensor:
-        """What is before the observation, features of the torso, and what is behind."""
+        """What comes before the observation, the features of the torso, and what comes after."""
         observed = seen[:, self.before : self.behind].reshape(-1, *self.shape).to(self.dtype)
         if self.normalise is not None:
             observed = self.normalise(observed)
@@ -61,7 +61,7 @@ def looking(
     kind: Torso, space: Space, hidden: Sequence[int], *, before: int = 0, behind: int = 0, normalise: bool = False,
     make: Callable[[Torso, Space], Any] = torso,
 ) -> Looking | None:  # fmt: skip
-    """For frames, and for anything else of which there is a `kind` of torso; None where vectors are seen as they are.
+    """A `Looking` for frames, and for other observations if a `kind` of torso is given; None for plain vectors.
 
     >>> looking(None, gym.spaces.Box(0, 1, (6, 7, 2), np.int8), (64,)) is None
     True
@@ -72,13 +72,13 @@ def looking(
 
 
 def normalised_part(packed: torch.Tensor, normalise: Any) -> torch.Tensor:
-    """What of packed vectors (n, ...) is normalised: what they begin with, in the shape of the mean."""
+    """The part of packed vectors (n, ...) that is normalised: their beginning, in the shape of the mean."""
     mean: torch.Tensor = normalise.mean
     return packed[:, : mean.numel()].reshape(-1, *mean.shape)
 
 
 def check_looks(algorithm: Any, team: Team) -> None:
-    """Refuse a torso for what has no shape."""
+    """Refuse a torso for observations without a shape."""
     if algorithm.torso is not None and isinstance(team.observation_space, gym.spaces.Discrete):
         raise ParameterError(
             f"torso of {algorithm.name}: a torso sees arrays, and observations of group {team.name!r} are "

@@ -1,4 +1,4 @@
-"""Multi-agent PPO: Yu et al., 2022 (arXiv 2103.01955), PPO with a critic that sees the state of the environment."""
+"""Multi-agent PPO: Yu et al., 2022 (arXiv 2103.01955), PPO with a critic that sees the environment's state."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from reactors.rl.algorithms.agents.ippo import IPPO
 
 @dataclass(frozen=True, kw_only=True)
 class MAPPO(IPPO):
-    """Hyperparameters: those of `IPPO`, whose tables they are.
+    """Hyperparameters: those of `IPPO`, which come from the same tables.
 
-    The critic sees what `state()` of the environment gives, or what all agents see together where there is none, and
-    which agent's value it is to give. Actors see what their own agent does, so that they act without it.
+    The critic sees the environment's `state()`, or without one the joint observations of all agents, and for which
+    agent the value is. Actors see only their own agent's observation, so they act without the state.
 
     >>> MAPPO().central
     True

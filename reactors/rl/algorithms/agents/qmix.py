@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class QMIX(VDN):
-    """Hyperparameters: those of `VDN`, and of the network that mixes values of agents by the state.
+    """Hyperparameters: those of `VDN`, and of the network that mixes the agents' values depending on the state.
 
-    The state is what `state()` of the environment gives, or what all agents see together where there is none.
+    The state is the environment's `state()`, or without one the joint observations of all agents.
 
     >>> QMIX(mixing=8).central
     True
@@ -49,7 +49,7 @@ class QMIX(VDN):
     have no bounds; not for states of one or two numbers. Off, as in the paper."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse states that the mixer cannot see."""
+        """Also refuse states that the mixer cannot take."""
         if team.state is not None and is_frames(team.state):
             raise ParameterError(
                 f"the mixer of {self.name} sees vectors, and states of the environment are frames, {team.state}; let "
@@ -58,16 +58,16 @@ class QMIX(VDN):
         super().check_team(team, action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
-        """What learns for a team."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        """The learner's networks and update for a team."""
+        del seed  # it is only used for the initial weights; nothing else is random
         kind = RecurrentQMIXLearning if self.recurrent else QMIXLearning
         return kind(self, observation_space, action_space, device)
 
 
 class Mixer(nn.Module):
-    """Values of agents to that of their team, which never falls where one of them rises.
+    """From the values of agents to the value of their team, monotonic in each of them.
 
-    Two layers whose weights, of which only the size counts, are linear in the state (section 4.2, figure 2).
+    It has two layers whose weights are absolute values of linear functions of the state (section 4.2, figure 2).
 
     >>> Mixer(agents=3, state=5, units=8)(torch.zeros(2, 3), torch.zeros(2, 5)).shape
     torch.Size([2])
@@ -80,7 +80,7 @@ class Mixer(nn.Module):
         self.second, self.second_bias = nn.Linear(state, units), mlp([state, units, 1], nn.ReLU)
 
     def forward(self, values: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
-        """The team's value (n,), of those of its agents (n, agents) and states (n, size)."""
+        """The team's value (n,), from its agents' values (n, agents) and the states (n, size)."""
         if self.normalise:
             state = nn.functional.layer_norm(state, state.shape[1:])
         weights = self.first(state).abs().unflatten(1, self.shape)
@@ -91,7 +91,7 @@ class Mixer(nn.Module):
 
 
 class MixedQNetwork(TeamQNetwork):
-    """The network of a team's agents, and what mixes their values."""
+    """The network of a team's agents, and the mixer of their values."""
 
     def __init__(self, config: QMIX, team: Team, action_space: Space) -> None:
         super().__init__(config, team, action_space)
@@ -105,21 +105,21 @@ class MixedQNetwork(TeamQNetwork):
         return found
 
     def learned(self) -> Iterator[nn.Parameter]:
-        """All parameters, first those of what acts."""
+        """All parameters, those of the acting network first."""
         return chain(super().learned(), self.mixer.parameters())
 
 
 class QMIXLearning(VDNLearning):
-    """As VDN's, with a value that is mixed; actors need no mixer."""
+    """VDN's loss with a mixed value; actors need no mixer."""
 
     def network(self, observation_space: Any, action_space: Space) -> Any:
-        """One that learns."""
+        """Make a network to be trained."""
         return MixedQNetwork(self.config, observation_space, action_space)
 
     def weights(self) -> NDArray[np.float32]:
-        """The weights of the network that acts."""
+        """The weights of the acting network."""
         return self.flat.fetch(sum(p.numel() for p in self.net.acting.parameters()))
 
 
 class RecurrentQMIXLearning(RecurrentVDNLearning, QMIXLearning):
-    """Likewise, of steps of a group in sequences."""
+    """QMIX for recurrent networks: learns from sequences of joint steps of a group."""

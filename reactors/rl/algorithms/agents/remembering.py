@@ -1,9 +1,9 @@
-"""What do actor and critic of a group remember of an episode, each agent by its own steps?
+"""How do recurrent actors and critics of a group work, for each agent's own steps?
 
-A gated recurrent unit that all agents share stands behind what an agent sees; an agent that waits remembers what it
-did. A central critic sees what the agent remembers, and the state: one that sees the state alone is biased where actors
-remember (Lyu et al., "A Deeper Understanding of State-Based Critics in Multi-Agent Reinforcement Learning", 2022,
-arXiv 2201.01221).
+A gated recurrent unit that all agents share processes an agent's inputs; while an agent waits, its state stays. A
+central critic sees the agent's recurrent state and the environment's state: a critic that sees the latter alone is
+biased for recurrent actors (Lyu et al., "A Deeper Understanding of State-Based Critics in Multi-Agent Reinforcement
+Learning", 2022, arXiv 2201.01221).
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ if TYPE_CHECKING:
 
 
 class Strands(NamedTuple):
-    """Own steps of agents in sequences, of which some are shorter than others."""
+    """Sequences of agents' own steps, padded to the same length."""
 
     obs: torch.Tensor
-    """Packed vectors, flat, (steps * sequences, ...); those behind the end of a sequence mean nothing."""
+    """Packed vectors, flat, (steps * sequences, ...); those after the end of a sequence have no meaning."""
     state: torch.Tensor
-    """What was remembered before the first step, (sequences, width)."""
+    """The recurrent state before the first step, (sequences, width)."""
     going: torch.Tensor
-    """1 where the next own step is of the same episode, (steps, sequences). float32."""
+    """1 where the next own step belongs to the same episode, (steps, sequences). float32."""
     there: torch.Tensor
     """Where a sequence has a step, (steps, sequences). bool."""
 
 
 class RecurrentTeamNetwork(TeamNetwork):
-    """Layers of these `hidden` sizes, or a torso, a GRU whose state is `width` numbers, and on it both heads.
+    """Layers of the `hidden` sizes, or a torso, then a GRU with a state of `width` numbers, then both heads.
 
-    Features are states, and what is packed behind what an actor sees. A central critic has layers of its own for both.
+    Features are the recurrent states, followed by the packed inputs after the actor's. A central critic has its own
+    layers for both.
     """
 
     def __init__(
@@ -71,30 +72,30 @@ class RecurrentTeamNetwork(TeamNetwork):
         self.acting, self.known = self.recurrent, wide
 
     def remembered(self, strands: Strands) -> torch.Tensor:
-        """The states after all steps that are there, (n, width)."""
+        """The recurrent states after all existing steps, (n, width)."""
         states = self.recurrent.states(Stretch(strands.obs[:, : self.sight.size], strands.state, strands.going))
         return states[strands.there.flatten()]
 
     def joined(self, states: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
-        """Features of what is remembered after packed vectors."""
+        """Features: recurrent states, and the rest of the packed vectors."""
         return torch.cat([states, obs[:, self.sight.size :]], 1)
 
     def features(self, obs: Any) -> torch.Tensor:
-        """Of all steps of `Strands` that are there."""
+        """The features of all existing steps of `Strands`."""
         assert isinstance(obs, Strands)
         return self.joined(self.remembered(obs), obs.obs[obs.there.flatten()])
 
     def once(self, obs: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
-        """Features of single packed vectors, each seen in a state of its own."""
+        """The features of single packed vectors, each with its own recurrent state before it."""
         return self.joined(self.recurrent.gru(self.recurrent.before(obs[:, : self.sight.size]), state), obs)
 
     def critic_sees(self, features: torch.Tensor) -> torch.Tensor:
-        """All but masks."""
+        """The features without masks."""
         return features[:, : features.shape[1] - self.masked]
 
 
 class RecurrentTeamPolicy(RecurrentActorPolicy):
-    """Acts for those of a team that are there, by what they see and remember, and only as they are allowed to."""
+    """Chooses allowed actions for the present agents of a team, from their observations and recurrent states."""
 
     kept: ClassVar[str] = MEMORY
 

@@ -1,7 +1,7 @@
-"""What do networks of a group of agents see?
+"""What do the networks of a group of agents see?
 
-For one agent its observation, and which of the agents it is; a central critic the state, and which agent it is. All
-that a network sees of an agent's step travels as one vector, *packed*, from the batch to the loss.
+An actor sees one agent's observation and which agent it is; a central critic sees the state and which agent it is. All
+network inputs of an agent's step travel as one vector, *packed*, from the batch to the loss.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Sight:
-    """What a network sees of records that `Team.seen` describes, (n,): float32 (n, size).
+    """The network inputs, float32 (n, size), from records (n,) described by `Team.seen`.
 
     >>> from reactors.rl.envs.agents.cast import Team
     >>> team = Team("all", (0, 1), ("a", "b"), gym.spaces.Discrete(3))
@@ -49,15 +49,15 @@ class Sight:
 
     @property
     def space(self) -> gym.spaces.Box:
-        """The vectors that are seen, as an observation space."""
+        """The input vectors as an observation space."""
         return gym.spaces.Box(-np.inf, np.inf, (self.size,), np.float32)
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.float32]:
-        """What is seen where actions are chosen."""
+        """The inputs for choosing actions."""
         return self.of(rows["obs"], rows["agent"])
 
     def of(self, obs: NDArray[Any], agent: NDArray[Any]) -> NDArray[np.float32]:
-        """What is seen of observations (n, ...) by agents (n,)."""
+        """The inputs for observations (n, ...) of agents (n,)."""
         n = len(obs)
         found = np.zeros((n, self.size), np.float32)
         if self.start is None:
@@ -70,12 +70,12 @@ class Sight:
 
 
 class TeamNetwork(ActorCritic):
-    """Actor and critic of a team, for vectors that are `packed`: what the actor sees, the critic, and the mask.
+    """Actor and critic of a team, for `packed` vectors: the actor's inputs, the critic's, and the action mask.
 
-    A critic is central if the team has a `state`. Of features, the first `known` are what an actor goes by. Values are
-    `shift` + `scale` times what the network gives, so that returns of any size are learned alike. Logits of actions
-    that are not allowed are `FORBIDDEN`. Frames are seen through a torso that actor and critic share; a central critic
-    has one of its own, if states are frames.
+    The critic is central if the team has a `state`. The first `known` features are the actor's. Values are `shift` +
+    `scale` times the network's output, so that returns of any size are learned alike. Logits of actions that are not
+    allowed are `FORBIDDEN`. Frames are seen through a torso that actor and critic share; a central critic has its own
+    torso if states are frames.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class TeamNetwork(ActorCritic):
     def judge_centrally(
         self, state: Space, kind: Torso, before: int, hidden: Sequence[int], activation: Activation, scale: float
     ) -> None:
-        """Have a critic that sees so many numbers `before` it, the state, and which agent it is."""
+        """Make a central critic, whose inputs are `before` numbers, the state, and which agent it is."""
         ids, how = self.sight.ids, kind if is_frames(state) else None
         through = looking(how, state, hidden, before=before, behind=ids, make=seeing)
         if through is None:
@@ -109,7 +109,7 @@ class TeamNetwork(ActorCritic):
             self.scale, self.critic = 1.0, Chain(through, *head)
 
     def see(self, team: Team, action_space: Space, *, ids: bool) -> int:
-        """Know what is packed of this team; how many outputs its actions take."""
+        """Set up the packed inputs for this team; returns the number of outputs for its actions."""
         self.sight, self.central = Sight(team, ids=ids), team.state is not None
         self.masked = n_actions(action_space) if team.masked else 0
         self.shift = 0.0
@@ -118,7 +118,7 @@ class TeamNetwork(ActorCritic):
     def packed(
         self, obs: NDArray[Any], agent: NDArray[Any], state: NDArray[Any] | None, mask: NDArray[Any] | None
     ) -> NDArray[np.float32]:
-        """What is seen of n steps of agents, of which each is of one: float32 (n, ...)."""
+        """The inputs of n steps, each of one agent: float32 (n, ...)."""
         mine = self.sight.of(obs, agent)
         parts = [mine]
         if self.central:
@@ -131,7 +131,7 @@ class TeamNetwork(ActorCritic):
         return np.concatenate(parts, 1) if len(parts) > 1 else mine
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        """Packed vectors; what the actor sees is normalised, if it is, or made features of by the torso."""
+        """The packed vectors, with the actor's inputs normalised, if so configured, or replaced by torso features."""
         first = self.normalise if self.torso is None else self.torso
         if first is None:
             return obs
@@ -139,36 +139,36 @@ class TeamNetwork(ActorCritic):
         return torch.cat([first(obs[:, :size]), obs[:, size:]], 1)
 
     def outputs(self, features: torch.Tensor) -> torch.Tensor:
-        """Of the actor."""
+        """The outputs of the actor."""
         found: torch.Tensor = self.actor(features[:, : self.known])
         return found.masked_fill(features[:, -self.masked :] == 0, FORBIDDEN) if self.masked else found
 
     def values(self, features: torch.Tensor) -> torch.Tensor:
-        """The value of each."""
+        """The value of each step."""
         found: torch.Tensor = self.critic(self.critic_sees(features)).squeeze(1)
         return self.shift + self.scale * found
 
     def critic_sees(self, features: torch.Tensor) -> torch.Tensor:
-        """What of the features the critic goes by."""
+        """The part of the features that the critic uses."""
         known = self.known
         return features[:, known : features.shape[1] - self.masked] if self.central else features[:, :known]
 
 
 class TeamPolicy(ActorPolicy):
-    """Acts for those of a team that are there, by what they see, and only as they are allowed to."""
+    """Chooses allowed actions for the present agents of a team, from their observations."""
 
     def __init__(self, net: TeamNetwork, action_space: Space) -> None:
         super().__init__(net, action_space, Seeing(Inference(net.acting), net.sight, masked=bool(net.masked)))
 
 
 class Seeing:
-    """A network where it acts, for records of agents; with `masked`, what is not allowed is worth minus infinity."""
+    """A network for inference on records of agents; with `masked`, outputs of forbidden actions are minus infinity."""
 
     def __init__(self, infer: Any, sight: Sight, *, masked: bool = False) -> None:
         self.infer, self.sight, self.masked, self.size, self.load = infer, sight, masked, infer.size, infer.load
 
     def __call__(self, rows: NDArray[Any], *states: NDArray[np.float32]) -> NDArray[Any]:
-        """The outputs for each; the states of a recurrent network go on."""
+        """The outputs for each record; updates the states of a recurrent network."""
         outputs: NDArray[Any] = self.infer(self.sight(rows), *states)
         if self.masked:
             outputs[~rows["mask"]] = -np.inf
@@ -176,6 +176,6 @@ class Seeing:
 
 
 def array(tensor: torch.Tensor) -> NDArray[Any]:
-    """As an array, from whatever device."""
+    """A tensor on any device, as an array."""
     found: NDArray[Any] = tensor.cpu().numpy()
     return found

@@ -1,4 +1,4 @@
-"""How do agents of a group choose by the values of what they may do, and what are those to their group?"""
+"""How do the agents of a group choose by action values, and how do these make up the group's value?"""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class TeamQNetwork(nn.Module):
-    """What an agent sees to the values of its actions, for vectors that are `packed`: what it sees, and its mask.
+    """From `packed` vectors, an agent's inputs and its action mask, to the values of its actions.
 
-    `inner` is a network for what it sees alone. Actions that are not allowed are worth `FORBIDDEN`.
+    `inner` is a network for the inputs alone. The values of actions that are not allowed are `FORBIDDEN`.
     """
 
     def __init__(self, config: Any, team: Team, action_space: Space) -> None:
@@ -50,44 +50,45 @@ class TeamQNetwork(nn.Module):
 
     @property
     def acting(self) -> Any:
-        """What of it chooses actions."""
+        """The part of the network that chooses actions."""
         return self.inner.acting
 
     @property
     def normalise(self) -> Any:
-        """What normalises what is seen, if anything does."""
+        """The layer that normalises the inputs, or None."""
         return (self.inner.torso or self.inner).normalise
 
     def learned(self) -> Iterator[nn.Parameter]:
-        """All parameters, first those of what acts."""
+        """All parameters, those of the acting network first."""
         found: Iterator[nn.Parameter] = self.inner.learned()
         return found
 
     def packed(self, obs: NDArray[Any], agent: NDArray[Any], mask: NDArray[Any] | None) -> NDArray[np.float32]:
-        """What is seen of n steps of agents, of which each is of one: float32 (n, ...)."""
+        """The inputs of n steps, each of one agent: float32 (n, ...)."""
         mine = self.sight.of(obs, agent)
         return mine if mask is None else np.concatenate([mine, mask.astype(np.float32)], 1)
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Q of every action."""
+        """The Q-values of all actions."""
         return self.allowed(self.inner(obs[:, : self.sight.size]), obs)
 
     def allowed(self, q: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
-        """Q, where a mask lets it be."""
+        """Q, with forbidden actions masked."""
         return q.masked_fill(obs[:, self.sight.size :] == 0, FORBIDDEN) if self.masked else q
 
     def mixed(self, values: torch.Tensor, state: torch.Tensor | None) -> torch.Tensor:
-        """A group's value (n,), of those of its agents' actions (n, agents), 0 for those that are absent: their sum."""
+        """A group's value (n,): the sum of its agents' action values (n, agents), which are 0 for absent agents."""
         del state
         return values.sum(1)
 
     # ---- one that remembers ----
 
     def along(self, obs: torch.Tensor, acted: torch.Tensor, going: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-        """What agents remember after each step, (steps, sequences, agents, width), of what those see that `acted`.
+        """The recurrent states of agents after each step, (steps, sequences, agents, width).
 
-        Those are bool (steps, sequences, agents), and of them is `obs`; `memory` (sequences, agents, width) is that
-        before the first step, and `going` is 0 where an agent's episode ends, after which it begins with zeros.
+        `acted`, bool (steps, sequences, agents), says who sees something at a step, and `obs` has the packed vectors of
+        these agents. `memory` (sequences, agents, width) is the state before the first step. `going` is 0 where an
+        agent's episode ends; its state then begins at zero again.
         """
         recurrent = self.inner.recurrent
         seen = recurrent.before(obs[:, : self.sight.size])
@@ -98,17 +99,17 @@ class TeamQNetwork(nn.Module):
         return found.view(*acted.shape, -1)
 
     def worth(self, states: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
-        """Q of every action of those who remember this after what they have seen."""
+        """The Q-values of all actions, from recurrent states after seeing `obs`."""
         return self.allowed(self.inner.values(self.inner.head(states)), obs)
 
     def once(self, obs: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """Q of every action of those who remember this before what they see."""
+        """The Q-values of all actions, from recurrent states before seeing `obs`."""
         recurrent = self.inner.recurrent
         return self.worth(recurrent.gru(recurrent.before(obs[:, : self.sight.size]), states), obs)
 
 
 class TeamEpsilonGreedy(EpsilonGreedy):
-    """For those of a team that are there, the best action that is allowed to each, or now and then any of these."""
+    """Epsilon-greedy choice among the allowed actions, for the present agents of a team."""
 
     def __init__(self, config: Any, net: TeamQNetwork, action_space: Space) -> None:
         infer = (RecurrentInference if config.recurrent else Inference)(net.acting)
@@ -116,13 +117,13 @@ class TeamEpsilonGreedy(EpsilonGreedy):
         self.masked = bool(net.masked)
 
     def allowed(self, observations: NDArray[Any]) -> NDArray[np.bool_] | None:
-        """Masks, if there are any."""
+        """The action masks, if there are any."""
         return observations["mask"] if self.masked else None
 
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """The best actions, or with probability epsilon any."""
+        """The best actions, or with probability epsilon any allowed ones."""
         return self.explored(self.greedy(observations), rng, steps, self.allowed(observations)), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
@@ -131,7 +132,7 @@ class TeamEpsilonGreedy(EpsilonGreedy):
 
 
 class RecurrentTeamEpsilonGreedy(TeamEpsilonGreedy, RecurrentPolicy):
-    """Likewise, by what each of them remembers."""
+    """`TeamEpsilonGreedy` with a recurrent state for each agent."""
 
     kept: ClassVar[str] = MEMORY
 
@@ -142,7 +143,7 @@ class RecurrentTeamEpsilonGreedy(TeamEpsilonGreedy, RecurrentPolicy):
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """The best actions, or with probability epsilon any."""
+        """The best actions, or with probability epsilon any allowed ones."""
         states = self.given(states, len(observations))
         before = states.copy()
         chosen = self.explored(self.greedy(observations, states), rng, steps, self.allowed(observations))

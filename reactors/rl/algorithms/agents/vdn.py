@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VDN(IDQN):
-    """Hyperparameters: those of `IDQN`, whose steps are those of a whole group here.
+    """Hyperparameters: those of `IDQN`, but steps are those of a whole group.
 
-    A group learns from the sum of its rewards, and what it does is worth the sum of what its agents' actions are.
+    A group learns from the sum of its agents' rewards, and its value is the sum of their action values.
 
     >>> VDN().together
     True
@@ -33,7 +33,7 @@ class VDN(IDQN):
     together: ClassVar[bool] = True
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse groups of one."""
+        """Also refuse groups of one agent each."""
         if self.share is None:
             raise ParameterError(
                 f"share of {self.name} is None, which makes a group of each agent, and {self.name} learns what a group "
@@ -42,8 +42,8 @@ class VDN(IDQN):
         super().check_team(team, action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
-        """What learns for a team."""
-        del seed  # it is for the weights of the networks, and nothing else is random
+        """The learner's networks and update for a team."""
+        del seed  # it is only used for the initial weights; nothing else is random
         kind = RecurrentVDNLearning if self.recurrent else VDNLearning
         return kind(self, observation_space, action_space, device)
 
@@ -54,23 +54,23 @@ class VDNLearning(IDQNLearning):
     loss = staticmethod(nn.functional.mse_loss)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
-        """One update by joint transitions (n, agents, ...); those that are absent have no part in it."""
+        """One update from joint transitions (n, agents, ...); absent agents do not contribute."""
         return (yield from super().learn({**batch, "action": batch["action"][batch["acted"]]}))
 
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
-        """What those see that act."""
+        """The inputs of the network for agents that act."""
         acted = batch[f"{which}acted"]
         mask = batch[f"{which}masks"][acted] if self.net.masked else None
         return self.packed(batch[f"{which}obs"][acted], acted.nonzero()[:, 1], mask)
 
     def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """What the target says that is worth which the steps led to."""
+        """The value of the next observations, by the target network."""
         return self.whole(self.target, super().following(batch), batch, "next_")
 
     def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Values of what the team did."""
+        """The values of the team's joint actions."""
         return self.whole(self.net, super().chosen(batch), batch, "")
 
 
 class RecurrentVDNLearning(RecurrentIDQNLearning, VDNLearning):
-    """Likewise, of steps of a group in sequences."""
+    """VDN for recurrent networks: learns from sequences of joint steps of a group."""

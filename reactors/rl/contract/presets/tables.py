@@ -1,6 +1,6 @@
 """Which presets are there?
 
-The tables are the files beside this one; there it also says where each number is from.
+The tables are the files beside this one; they also say where each number comes from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reactors.rl.public import public
 
 
 class Preset(NamedTuple):
-    """Hyperparameters of an algorithm for environments whose names fit one of some patterns."""
+    """Hyperparameters of an algorithm for environments whose names match one of several patterns."""
 
     algorithm: str
     environments: tuple[str, ...]
@@ -34,7 +34,7 @@ class Preset(NamedTuple):
 
 @cache
 def tables() -> tuple[Preset, ...]:
-    """All there are, by file and in their order there."""
+    """All presets, by file and in the file's order."""
     found = []
     for file in sorted(files(__name__.rpartition(".")[0]).iterdir(), key=lambda each: each.name):
         if file.name.endswith(".toml"):
@@ -50,9 +50,9 @@ def _preset(algorithm: str, name: str, table: dict[str, Any]) -> Preset:
 
 
 def preset_of(kind: type[Any], env: str) -> Preset | None:
-    """That of the algorithm for an environment; None if there is none.
+    """The algorithm's preset for an environment; None if there is none.
 
-    One that extends another has that one's, but for what it has defaults of its own for.
+    An algorithm that extends another one inherits its presets, except for fields with defaults of its own.
     """
     own: set[str] = set()
     for each in kind.__mro__:
@@ -65,7 +65,7 @@ def preset_of(kind: type[Any], env: str) -> Preset | None:
 
 
 def needed_preset(kind: type[Any], env: str) -> Preset:
-    """Likewise. `ParameterError` names what there is."""
+    """The algorithm's preset for an environment. Raises `ParameterError`, which names the ones that exist."""
     found = preset_of(kind, env)
     if found is not None:
         return found
@@ -77,9 +77,9 @@ def needed_preset(kind: type[Any], env: str) -> Preset:
 
 @public("rl.presets")
 def presets() -> dict[str, dict[str, str]]:
-    """All presets: by algorithm and environment, whose name may be a pattern, where the numbers are from.
+    """All presets, by algorithm and environment, with the source of the numbers; a name may be a pattern.
 
-    `rl.PPO.preset("Hopper-v5")` makes an algorithm of one.
+    `rl.PPO.preset("Hopper-v5")` makes an algorithm from a preset.
 
     >>> from reactors import rl
     >>> rl.presets()["PPO"]["CartPole-v1"]

@@ -1,7 +1,7 @@
-"""Who may be in an environment with many agents, and who is one group?
+"""Which agents may be in an environment, and which of them form a group?
 
-To the learner of a group, a `Team` is what an observation space is to the learner of a single agent: it says what there
-is to see. Agents that are not there (yet, or any more, or while they wait for their turn) have rows that nothing reads.
+A `Team` is for the learner of a group what an observation space is for the learner of a single agent: it describes the
+inputs. Absent agents (not yet there, gone, or waiting for their turn) have rows that nothing reads.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cast:
-    """All agents that there may be in an environment, in its order, and what each sees and does.
+    """All possible agents of an environment, in its order, with their observation and action spaces.
 
-    `observations` are without action masks, which `masked` says there are. `state` is what `state()` of the
-    environment gives, frames or a vector; None where it has none.
+    `observations` do not include action masks; `masked` says whether there are any. `state` is the space of the
+    environment's `state()`, frames or a vector; None if it has none.
     """
 
     agents: tuple[Any, ...]
@@ -42,24 +42,24 @@ class Cast:
     """Whether they act one at a time, as in PettingZoo's AEC environments."""
 
     def __str__(self) -> str:
-        """As a run's folder has it, which compares it."""
+        """As stored in a run's folder, which compares it."""
         return "; ".join(f"{agent}: {space}" for agent, space in zip(self.agents, self.observations, strict=True))
 
     def whole(self, state: Any) -> NDArray[Any]:
-        """What `state()` of the environment gives, as a value of the space `state` if it has as many numbers."""
+        """The result of the environment's `state()`, as a value of the space `state` if it has as many numbers."""
         assert self.state is not None
         found: NDArray[Any] = np.asarray(state, self.state.dtype)
         return found.ravel() if len(self.state.shape) == 1 else found
 
     def joined(self) -> gym.spaces.Box:
-        """The observations of all agents one behind the other, those that are absent as zeros: float32 (n,)."""
+        """The observations of all agents, concatenated, with zeros for absent agents: float32 (n,)."""
         size = sum(width(space) for space in self.observations)
         return gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
 
     def teams(self, groups: Groups | None, *, apart: bool, central: bool, path: str) -> tuple[Team, ...]:
-        """Its groups, by patterns of names; by default all agents are one, or each is one if they are `apart`.
+        """Its groups, by patterns of names; by default all agents are one group, or with `apart` each agent is one.
 
-        Raises `ParameterError` for agents of a group whose spaces differ, that are in two groups, or in none.
+        Raises `ParameterError` for agents of a group with different spaces, and for agents in two groups or in none.
         """
         found = self._grouped(groups, path)
         if apart:
@@ -112,9 +112,9 @@ class Cast:
 
 @dataclass(frozen=True)
 class Team:
-    """A group of agents with the same spaces, by which one network acts: their `members` are places in the `Cast`.
+    """A group of agents with the same spaces that act by one network; `members` are their places in the `Cast`.
 
-    `state` is what a central critic sees, if the algorithm has one.
+    `state` is the input of a central critic, if the algorithm has one.
     """
 
     name: str
@@ -125,23 +125,23 @@ class Team:
     masked: bool = False
 
     def seen(self, action_space: Space) -> np.dtype[Any]:
-        """The record of an agent that is to act: `obs`, `agent` (its place in the group), `env`, and its `mask`."""
+        """The record dtype of an agent that has to act: `obs`, `agent` (its place in the group), `env` and `mask`."""
         fields: list[Any] = [("obs", _kind(self.observation_space)), ("agent", np.int32), ("env", np.int32)]
         if self.masked:
             fields.append(("mask", np.bool_, (n_actions(action_space),)))
         return np.dtype(fields, align=True)
 
     def experience(self, action_space: Space, remembered: Mapping[str, Any]) -> np.dtype[Any]:
-        """The record of a step of n agents together: a *joint transition*.
+        """The record dtype of a step of n agents together: a *joint transition*.
 
         ==================================== ======================================================================
         `obs`, `action`, `next_obs`          of each agent, (n, ...)
-        `acted`                              whether it was there and acted, bool (n,); else its rows mean nothing
-        `rewards`                            of each, float32 (n,), also of one that waits
-        `terminations`, `truncations`        its episode ended so, bool (n,), by its last action at the latest
-        `next_acted`                         whether it acts in the next step, or would, by `next_obs`, had its
-                                             episode not been broken off, bool (n,)
-        `masks`, `next_masks`                actions that are allowed, bool (n, actions), if there are masks
+        `acted`                              whether it was present and acted, bool (n,); else its rows are unused
+        `rewards`                            of each agent, float32 (n,), also of one that waits
+        `terminations`, `truncations`        how its episode ended, bool (n,), at the latest with its last action
+        `next_acted`                         whether it acts in the next step, on `next_obs`, or would act, if
+                                             its episode had not been truncated, bool (n,)
+        `masks`, `next_masks`                the allowed actions, bool (n, actions), if there are masks
         `state`, `next_state`                of the environment, for central critics
         `reward`, `terminated`, `truncated`  of the team: the sum of its rewards, and how the episode ended
         ==================================== ======================================================================
@@ -164,9 +164,9 @@ class Team:
 
 
 def width(space: Space) -> int:
-    """How many numbers a network sees of an observation: one for each value of a Discrete space.
+    """The size of a network's input for an observation: for a Discrete space, one number for each value.
 
-    Raises `ArgumentError` for spaces of which it can see none.
+    Raises `ArgumentError` for spaces that a network cannot take.
     """
     if isinstance(space, gym.spaces.Discrete):
         return int(space.n)
@@ -176,7 +176,7 @@ def width(space: Space) -> int:
 
 
 def n_actions(space: Space) -> int:
-    """How many actions a mask is of; 1 for a space that has no such number."""
+    """The number of actions in a mask; 1 for a space without such a number."""
     return int(space.n) if isinstance(space, gym.spaces.Discrete) else 1
 
 
@@ -189,7 +189,7 @@ SOME = 8  # names in a message, which has not room for all of many
 
 
 def some(names: Sequence[str]) -> str:
-    """Names in words, the first of many.
+    """Names in words; of many, only the first.
 
     >>> some(["a", "b"])
     "'a', 'b'"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ObservedByAgents:
-    """Takes single observations of agents of a `cast`, for policies that act on them.
+    """Checks single observations of agents of a `cast`, for policies that act on them.
 
     >>> import gymnasium as gym
     >>> from reactors.rl.envs.agents.cast import Cast
@@ -39,7 +39,7 @@ class ObservedByAgents:
         self.observed = [Observed(space) for space in cast.observations]
 
     def place(self, agent: object, path: str) -> int:
-        """Which of the cast an agent is. Raises `ArgumentError` for a name of none."""
+        """The place of an agent in the cast. Raises `ArgumentError` for an unknown agent."""
         found = self.number.get(str(agent))
         if found is None:
             names = [*self.number]
@@ -48,9 +48,9 @@ class ObservedByAgents:
         return found
 
     def checked(self, agent: object, observation: Any, path: str) -> Seen:
-        """A copy of what an agent sees, and of its mask, if there is one; as `Observed.checked`.
+        """A copy of an agent's observation, and of its mask, if there is one; as in `Observed.checked`.
 
-        Also raises `ArgumentError` for the name of no agent, and `ValueMismatchError` for a mask that is none.
+        Also raises `ArgumentError` for an unknown agent, and `ValueMismatchError` for an invalid mask.
         """
         i = self.place(agent, path)
         seen, mask = unmasked(observation, {})
@@ -61,7 +61,7 @@ class ObservedByAgents:
         )
 
     def all(self, observations: object, path: str) -> dict[Any, Seen]:
-        """What each of those sees that are there, by agent."""
+        """The checked observations of all present agents, by agent."""
         if not hasattr(observations, "items"):
             raise ArgumentError(
                 f"{path} takes a dict of observations by agent, of those that are there, and was given "

@@ -1,7 +1,8 @@
-"""How does one step a game whose agents take turns?
+"""How is a game stepped whose agents take turns?
 
-PettingZoo's AEC environments are games in which one agent acts at a time. Here that is an environment in which all
-others are absent: they have no observation and take no action, and are only told what they get by what others do.
+PettingZoo's AEC environments are games in which one agent acts at a time. Here, such a game is an environment in which
+all other agents are absent: they have no observation and take no action, and only get the rewards that others' actions
+give them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def takes_turns(env: Any) -> bool:
 
 
 def simulation_of(make: Callable[[], Any], *, turns: bool | None = None, **options: Any) -> ParallelSimulation:
-    """A simulation of what `make` makes, whose agents take turns or act at once; by default one is made to look."""
+    """A simulation of what `make` makes, with agents in turn or at once; by default, one is made to find out."""
     if turns is None:
         env = make()
         turns, kind = takes_turns(env), TurnSimulation if takes_turns(env) else ParallelSimulation
@@ -29,9 +30,9 @@ def simulation_of(make: Callable[[], Any], *, turns: bool | None = None, **optio
 
 
 class TurnSimulation(ParallelSimulation):
-    """An AEC environment made by `make`, of whose agents the one is there whose turn it is.
+    """An AEC environment made by `make`, in which only the agent whose turn it is is present.
 
-    Outcomes are of all agents that play: what each got by the step, and whether it is over for it.
+    Outcomes are of all agents in play: the reward of each in this step, and whether its episode is over.
 
     >>> import pettingzoo
     >>> sim = TurnSimulation(lambda: pettingzoo.make("aec", "classic/tictactoe_v3"), seed=1)
@@ -49,7 +50,7 @@ class TurnSimulation(ParallelSimulation):
         self._tell(infos)
 
     def _turn(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """What the agent sees whose turn it is, and what is said beside it; nobody's, when all is over."""
+        """The observation and info of the agent whose turn it is; empty when all is over."""
         env = self.env
         while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
             env.step(None)  # which removes it
@@ -74,5 +75,5 @@ class TurnSimulation(ParallelSimulation):
         return outcomes, left, final | infos
 
     def everything(self) -> dict[Any, Any]:
-        """What all see that play."""
+        """The observations of all agents in play."""
         return {agent: self.env.observe(agent) for agent in self.env.agents}
