@@ -33,6 +33,7 @@ KNOWN = {
     "https://arxiv.org/abs/2103.01955": "Yu and others, PPO for cooperating agents",
     "https://arxiv.org/abs/2103.11883": "Pan and others, overestimation in QMIX",
     "https://arxiv.org/abs/2110.01101": "Parallel Actors and Learners",
+    "https://arxiv.org/abs/2110.05038": "Ni and others, recurrent baselines for partial observability",
     "https://arxiv.org/abs/2201.01221": "Lyu and others, critics that see the state",
     "https://arxiv.org/abs/2312.04704": "Kwok and others, parallel reinforcement learning with the reactor model",
     "https://arxiv.org/abs/2312.06126": "Spreeze",

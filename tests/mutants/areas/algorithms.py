@@ -577,11 +577,36 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/rl/algorithms/sac.py",
+        "tests/rl/algorithms/test_recurrent_losses.py",
+        (
+            Mistake(
+                "critics begin with what the actor remembers",
+                'if net is self.actor else torch.zeros_like(batch["state"])',
+                'if net is self.actor else batch["state"]',
+            ),
+            Mistake("the burn-in is learned from", "each[burn_in:]", "each[:-burn_in]"),
+            Mistake("targets go on from the critics' memory", "seen._replace(state=old)", "seen._replace(state=own)"),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/algorithms/agents/looking.py",
+        "tests/rl/agents/test_frames.py",
+        (
+            Mistake(
+                "a linear head adds up the frame and who sees it",
+                "self.hidden = tuple(hidden) if before or behind else ()",
+                "self.hidden = ()",
+            ),
+            Mistake("frames are numbers of any kind", ".to(self.dtype)", ""),
+        ),
+    ),
+    Mistakes(
         "reactors/rl/contract/presets/tables.py",
         "tests/rl/algorithms/test_presets.py",
         (
             Mistake("presets replace defaults of one's own", "own.update(get_annotations(each))", "pass"),
-            Mistake("presets are for one name alone", "fnmatchcase(env, pattern)", "env == pattern"),
+            Mistake("presets are for one name alone", "fnmatchcase(name, pattern)", "name == pattern"),
         ),
     ),
     Mistakes(
