@@ -40,8 +40,8 @@ class RecallNumber(Recall):
     action_space: Any = gym.spaces.Box(-1, 1, (1,), np.float32)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        seen, _, over, *rest = super().step(0)
-        return seen, over * float(action[0]) * (2 * self.cue - 1), over, *rest
+        seen, _, over, broken_off, info = super().step(0)
+        return seen, over * float(action[0]) * (2 * self.cue - 1), over, broken_off, info
 
 
 SETTINGS: dict[str, tuple[Any, Any, int]] = {

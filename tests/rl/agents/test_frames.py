@@ -118,7 +118,7 @@ def test_what_acts_sees_what_learns(name: str) -> None:
     done = rl.train(algorithm, Sides, total_steps=64, seed=2)
     (team,) = algorithm.teams(done.spaces[0])
     frames = np.random.default_rng(1).integers(0, 256, (6, SIDE, SIDE, 3), np.uint8)
-    rows = np.zeros(6, team.seen(gym.spaces.Discrete(2)))
+    rows: Any = np.zeros(6, team.seen(gym.spaces.Discrete(2)))
     rows["obs"], rows["agent"] = frames, [0, 1] * 3
     policy = algorithm.team_policy(team, gym.spaces.Discrete(2))
     policy.load(done.weights)
