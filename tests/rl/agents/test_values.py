@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pettingzoo
 import pytest
+from pettingzoo.utils.wrappers import BaseWrapper
 
 from reactors import rl
 from reactors.errors import ParameterError, ReactionError
@@ -86,6 +88,32 @@ def test_only_what_is_allowed_is_done(kind: Any) -> None:
     )
     assert np.isfinite(done.weights).all()
     assert done.evaluate(3) > 0
+
+
+class SixMoves(BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """Breaks a game off after six moves, when the one that waits has a mask that allows nothing."""
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        super().reset(seed=seed, options=options)
+        self.moves = 0
+
+    def step(self, action: Any) -> None:
+        super().step(action)
+        self.moves += action is not None
+        if self.moves >= 6 and not any(self.env.terminations.values()):
+            self.env.truncations.update(dict.fromkeys(self.env.agents, True))
+
+
+@pytest.mark.parametrize("kind", [rl.IDQN, rl.VDN, rl.QMIX])
+def test_a_game_that_is_broken_off_is_worth_what_whoever_waits_could_do(kind: Any) -> None:
+    settings: dict[str, Any] = {"num_envs": 2, "horizon": 16, "hidden": (8,), "learning_starts": 64}
+    done = rl.train(
+        kind(**settings, batch_size=16), lambda: SixMoves(pettingzoo.make("aec", "classic/connect_four_v3")),
+        total_steps=480, seed=1,
+    )  # fmt: skip
+    losses = [row["losses/td_loss"] for row in done.journal if "losses/td_loss" in row]
+    assert losses
+    assert max(losses) < 10
 
 
 @pytest.mark.parametrize(("kind", "worth"), [(rl.IDQN, 7), (rl.VDN, 7), (rl.QMIX, 8)])

@@ -213,6 +213,8 @@ class _TeamRows:
                 info = {} if over else simulation.infos.get(agent, {})  # what is said now is of the next episode
                 seen[i], mask = unmasked(seen[i], info)
                 masks[j] = True if mask is None else np.asarray(mask, np.bool_)
+                if which and not masks[j].any():  # of one that waits: nothing is known of what it may do when it acts
+                    masks[j] = True
         if self.put_together(block, [j for j, _ in agents], seen):
             return
         for (j, agent), each in zip(agents, seen, strict=True):
