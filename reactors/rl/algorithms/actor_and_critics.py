@@ -48,7 +48,7 @@ class ActorAndCritics(Learning):
         self.optimizers = {name: Adam(self.flat[name], config.learning_rate) for name in ("actor", "critics")}
 
     def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
-        """So many, which see observations through a torso that they share, if there is one."""
+        """Make n critics, which see observations through a shared torso, if there is one."""
         seeing: Any = torso(config.torso, observation_space)
         features: int = inputs_of(observation_space) if seeing is None else seeing.features
         return Critics(n, features + self.bounds.size, config.hidden, seeing)

@@ -68,10 +68,8 @@ class Continuous(OffPolicy):
         return nn.Sequential(seeing, *mlp([seeing.features, *self.hidden, outputs], nn.ReLU))
 
     def recurrent_actor(self, observation_space: Space, outputs: int, width: int) -> Recurrent:
-        """Likewise, with a GRU, whose state has so many numbers, behind these layers, and a linear layer on it."""
-        seeing: Any = torso(self.torso, observation_space)
-        before, inputs = seen_first(None, seeing, [inputs_of(observation_space), *self.hidden], nn.ReLU)
-        return Recurrent(before, inputs, width, mlp([width, outputs]), flattens=seeing is None)
+        """The same with a GRU after these layers, whose state has `width` numbers, and a linear layer on its state."""
+        return recurrent(self.torso, observation_space, self.hidden, width, mlp([width, outputs]))
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
         """Refuse actions without bounds: they are squashed, or clipped, to the bounds."""
@@ -159,10 +157,11 @@ class Critics(nn.Module):
 
 
 class RecurrentCritics(nn.Module):
-    """A torso, or the layers `hidden`; a GRU; and on its state and an action `n` networks with the last of the layers.
+    """`n` critics on the state of one GRU and an action; before the GRU is a torso, or the layers `hidden`.
 
-    The critics have a GRU of their own, whose state is `width` numbers: one that they share with the actor is learned
-    worse (Ni et al., "Recurrent Model-Free RL Can Be a Strong Baseline for Many POMDPs", 2022, arXiv 2110.05038).
+    Each critic has one hidden layer, as large as the last of `hidden`. The GRU, whose state has `width` numbers, is not
+    the actor's: a shared one learns worse (Ni et al., "Recurrent Model-Free RL Can Be a Strong Baseline for Many
+    POMDPs", 2022, arXiv 2110.05038).
     """
 
     torso = None  # they see states, as vectors
@@ -171,16 +170,19 @@ class RecurrentCritics(nn.Module):
         self, n: int, actions: int, observation_space: Space, hidden: Sequence[int], kind: Torso, width: int
     ) -> None:
         super().__init__()
-        seeing: Any = torso(kind, observation_space)
-        before, inputs = seen_first(None, seeing, [inputs_of(observation_space), *hidden], nn.ReLU)
-        self.recurrent = Recurrent(
-            before, inputs, width, Critics(n, width + actions, hidden[-1:]), flattens=seeing is None
-        )
+        self.recurrent = recurrent(kind, observation_space, hidden, width, Critics(n, width + actions, hidden[-1:]))
 
     def forward(self, states: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """The values of actions in states of the GRU, by every critic."""
         found: torch.Tensor = self.recurrent.head(states, actions)
         return found
+
+
+def recurrent(kind: Torso, observation_space: Space, hidden: Sequence[int], width: int, head: nn.Module) -> Recurrent:
+    """A torso, or layers with ReLU after each; a GRU; and the `head` on its state."""
+    seeing: Any = torso(kind, observation_space)
+    before, inputs = seen_first(None, seeing, [inputs_of(observation_space), *hidden], nn.ReLU)
+    return Recurrent(before, inputs, width, head, flattens=seeing is None)
 
 
 def vectors(obs: torch.Tensor) -> torch.Tensor:

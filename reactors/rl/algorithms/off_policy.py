@@ -98,13 +98,13 @@ class OffPolicy(Algorithm):
 
 if TYPE_CHECKING:
     BesideOffPolicy = OffPolicy
-else:  # whose fields would bring their defaults, in the place of those of the algorithm
+else:  # a subclass of OffPolicy would repeat its defaults, and so override those of Continuous
     BesideOffPolicy = object
 
 
 @dataclass(frozen=True, kw_only=True)
 class FromSequences(BesideOffPolicy):
-    """Hyperparameters of recurrent networks that learn from sequences: a base beside `OffPolicy`, and before it."""
+    """Hyperparameters of recurrent networks that learn from sequences; a mixin, to be named before `OffPolicy`."""
 
     recurrent: Count | bool = False
     """Numbers that the network remembers of an episode: the state of a gated recurrent unit (Cho et al., 2014, arXiv

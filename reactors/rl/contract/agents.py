@@ -77,8 +77,9 @@ class MultiAgent(Algorithm):
             return
         if self.central and observation_space.state is None and any(map(is_frames, observation_space.observations)):
             raise ParameterError(
-                f"{self.name} sees the state of the environment, which has no state(), so that it would be the frames "
-                "of all agents, joined; give the environment one, or take an algorithm without, such as rl.IPPO"
+                f"{self.name} needs the state of the environment, which has no state(); the observations of all agents "
+                "cannot take its place, because they are frames. Give the environment a state(), or take an algorithm "
+                "that needs none, such as rl.IPPO"
             )
         for team in self.teams(observation_space):
             self.check_team(team, actions_of(observation_space, team))

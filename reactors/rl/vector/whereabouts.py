@@ -1,7 +1,7 @@
 """Which environment was being stepped when a process hung or died?
 
-A process that hangs or has died cannot report this. So each group of environments notes in shared memory which one it
-is stepping; whoever waits for the process, or survives it, reads that.
+A process that hangs or has died cannot report this. So each group of environments writes into shared memory which one
+it is stepping, and the process that waits for it reads that.
 """
 
 from __future__ import annotations

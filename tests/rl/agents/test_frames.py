@@ -185,7 +185,7 @@ def test_a_torso_for_numbers_without_a_shape_is_refused() -> None:
 
 
 def test_frames_of_all_agents_are_no_state() -> None:
-    with pytest.raises(ParameterError, match=r"has no state\(\), so that it would be the frames of all agents"):
+    with pytest.raises(ParameterError, match=r"which has no state\(\); the observations of all agents cannot take its"):
         rl.train(rl.MAPPO(), stateless, total_steps=32)
 
 
