@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 
 class Choosing(NamedTuple):
-    """How an opponent chooses actions for a team."""
+    """How an opponent chooses actions for a team of its own, which need not be one of those that it plays against."""
 
+    cast: Cast
+    team: Team
     choose: Callable[..., NDArray[Any]]
     """Gets a generator, records of the present agents, as in `Team.seen`, and their states, if they are recurrent."""
     fresh: Callable[[int], Memories | None] = lambda _: None
@@ -78,7 +80,7 @@ class Scores(list[Score]):
 def scores(
     company: Company, opponents: Mapping[str, Sequence[Choosing]], make: Callable[[], Any], episodes: int, seed: int
 ) -> Scores:
-    """How well each group of the company plays against these opponents, each with a way of choosing for every team."""
+    """How well each group of the company plays against these opponents, each with all of its own teams."""
     sides: dict[str, list[list[int]]] = {}
     for team, members in sides_of(company.teams):
         sides.setdefault(company.teams[team].name, []).append(members)
@@ -102,14 +104,14 @@ def _games(
         own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in enumerate(seen)]
         others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in enumerate(seen)]
         actions = playing(own)
-        for team, each, known in zip(company.teams, choosing, memories, strict=True):
-            act_for(cast, team, others, partial(by_memory, known, partial(each.choose, rng)), actions)
+        for each, known in zip(choosing, memories, strict=True):
+            act_for(each.cast, each.team, others, partial(by_memory, known, partial(each.choose, rng)), actions)
         return actions
 
     def ended(i: int, gone: Container[Any] | None) -> None:
         playing.ended(i, gone)
-        for team, known in zip(company.teams, memories, strict=True):
-            forget_those(known, cast, team, i, gone)
+        for each, known in zip(choosing, memories, strict=True):
+            forget_those(known, each.cast, each.team, i, gone)
 
     found = []
     for i, episode in enumerate(played(make, episodes, seed, choose, ended)):
@@ -127,7 +129,7 @@ def _score(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> S
 
 def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:
     """Random allowed actions, all with the same probability."""
-    return [Choosing(_any_action(actions_of(cast, team))) for team in teams]
+    return [Choosing(cast, team, _any_action(actions_of(cast, team))) for team in teams]
 
 
 def _any_action(space: Any) -> Callable[..., NDArray[Any]]:
@@ -148,6 +150,6 @@ def by_policies(company: Company, steps: int) -> list[Choosing]:
         return lambda rng, rows, *states: policy.act(rows, rng, steps, *states)[0]
 
     return [
-        Choosing(acting(policy), partial(memories_of, policy, team))
+        Choosing(company.cast, team, acting(policy), partial(memories_of, policy, team))
         for team, policy in zip(company.teams, company.policies, strict=True)
     ]

@@ -3,58 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.checkpoints.files import going_on, latest, load
+from reactors.rl.contract.agents import Company
+from reactors.rl.envs.agents.cast import some
 from reactors.rl.monitoring.scores import by_chance, by_policies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from reactors.rl.contract.agents import Company
     from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.envs.agents.cast import Cast
     from reactors.rl.monitoring.scores import Choosing
     from reactors.rl.runs.run_folder import RunFolder
 
     One: TypeAlias = "str | PastPolicy | Held"
     Against: TypeAlias = One | Sequence[One] | Mapping[str, One] | None
 
+TRAINED = 1 << 62
+"""Environment steps after which all exploration has ended."""
+
 
 class Held(Protocol):
-    """A trained policy as an opponent."""
+    """The trained policy of another run as an opponent."""
 
     @property
-    def weights(self) -> Any:
-        """The weights of all groups."""
+    def policy(self) -> Any:
+        """The policy of all groups, as its own algorithm has made it."""
 
 
-class PastPolicy(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PastPolicy:
     """One of the pool of past policies of a run."""
 
     rounds: int
     """For how many rounds it had learned; 0 for the initial policy."""
-    weights: NDArray[np.float32]
+    steps: int
+    """How many environment steps had been made by then."""
+    weights: NDArray[np.float32] = field(repr=False)
     """The weights of all groups."""
     elo: dict[str, float]
     """Its rating at the end, by group."""
+    policy: Company = field(repr=False)
+    """The policy of all groups, with these weights."""
 
 
-def past_policies(opponents: Mapping[str, Any], elo: Mapping[str, Any]) -> tuple[PastPolicy, ...]:
+def past_policies(
+    algorithm: Algorithm, spaces: tuple[Any, Any], opponents: Mapping[str, Any], elo: Mapping[str, Any]
+) -> tuple[PastPolicy, ...]:
     """The pool, oldest first, from the states of an actor's opponents and of `Elo`."""
     pools = [{each["rounds"]: each["weights"] for each in pool["kept"]} for pool in opponents["pools"]]
-    rounds = [each for each in opponents["pools"][0]["rounds"] if all(each in pool for pool in pools)]
-    rated = elo["rated"]
-    return tuple(
-        PastPolicy(
-            each,
-            np.concatenate([pool[each] for pool in pools]),
-            {name: float(of["past"].get(each, of["learner"])) for name, of in rated.items()},
-        )
-        for each in rounds
-    )
+    found = []
+    for rounds in opponents["pools"][0]["rounds"]:
+        if all(rounds in pool for pool in pools):
+            weights = np.concatenate([pool[rounds] for pool in pools])
+            ratings = {name: float(of["past"].get(rounds, of["learner"])) for name, of in elo["rated"].items()}
+            policy = cast("Company", algorithm.policy(*spaces))
+            policy.load(weights)
+            found.append(PastPolicy(rounds, rounds * algorithm.horizon * algorithm.num_envs, weights, ratings, policy))
+    return tuple(found)
 
 
 def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
@@ -63,58 +75,69 @@ def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
         return ()
     saved = load(run.at or run.path)
     with going_on(saved.path, "its past policies"):
-        return past_policies(saved.states["actors[0]"]["opponents"], saved.states["elo"])
+        return past_policies(run.algorithm, run.spaces, saved.states["actors[0]"]["opponents"], saved.states["elo"])
 
 
-def choosing(
-    algorithm: Algorithm, company: Company, past: Sequence[PastPolicy], given: Against
-) -> dict[str, list[Choosing]]:
+def choosing(company: Company, past: Sequence[PastPolicy], given: Against) -> dict[str, list[Choosing]]:
     """How the given opponents of a company choose, by name. Raises `ArgumentError` for anything that is no opponent."""
     found: dict[str, list[Choosing]] = {}
-    a_round = algorithm.horizon * algorithm.num_envs
-    for name, each in _named(past, given):
+    for name, each in _named(past, given).items():
         if isinstance(each, str):
             found[name] = by_chance(company.cast, company.teams)
-            continue
-        weights = each.weights
-        if weights.shape != (company.size,):
-            raise ArgumentError(
-                f"{name} has {len(weights):,} weights, and the policy that plays against it {company.size:,}; "
-                "give one of the same algorithm and environment"
-            )
-        rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # long enough for exploration to have ended
-        found[name] = by_policies(_with(algorithm, company, weights), rounds * a_round)
+        else:
+            _check_same_game(f"{name}, {each!r},", each.policy.cast, company.cast)
+            found[name] = by_policies(each.policy, each.steps if isinstance(each, PastPolicy) else TRAINED)
     return found
 
 
-def _named(past: Sequence[PastPolicy], given: Any) -> list[tuple[str, Any]]:
+def _named(past: Sequence[PastPolicy], given: Any) -> dict[str, Any]:
     """The given opponents, each with a name of its own; "past" stands for the whole pool."""
     if given is None:
         given = ["random", "past"] if past else ["random"]
-    if isinstance(given, str) or hasattr(given, "weights"):
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         given = [given]
-    pairs = given.items() if isinstance(given, Mapping) else ((f"policy {i}", each) for i, each in enumerate(given, 1))
-    found: list[tuple[str, Any]] = []
+    said = isinstance(given, Mapping)
+    pairs = given.items() if said else ((f"policy {i}", each) for i, each in enumerate(given, 1))
+    found: dict[str, Any] = {}
     for name, each in pairs:
         if isinstance(each, str) and each == "past":
             if not past:
                 raise ArgumentError(
                     "there are no past policies here: train with opponents=rl.Past(), and out= to keep them"
                 )
-            found += [(f"round {one.rounds}", one) for one in past]
-        elif isinstance(each, PastPolicy):
-            found.append((f"round {each.rounds}", each))
+            ones: dict[str, Any] = {f"round {one.rounds}": one for one in past}
         elif isinstance(each, str) and each == "random":
-            found.append((each, each))
-        elif hasattr(each, "weights"):
-            found.append((str(name), each))
+            ones = {"random": "random"}
+        elif isinstance(each, PastPolicy):
+            ones = {str(name) if said else f"round {each.rounds}": each}
+        elif isinstance(getattr(each, "policy", None), Company):
+            ones = {str(name): each}
         else:
-            raise ArgumentError(f'{each!r} is no opponent; give "random", "past", one of .past, or what rl.load gives')
+            raise ArgumentError(
+                f'{each!r} is no opponent; give "random", "past", one of .past, or a policy of many agents, as '
+                "rl.train and rl.load give it"
+            )
+        for own, one in ones.items():
+            if found.setdefault(own, one) is not one:
+                raise ArgumentError(f"two opponents are named {own!r}; give names of your own, in a dict")
     return found
 
 
-def _with(algorithm: Algorithm, company: Company, weights: NDArray[np.float32]) -> Company:
-    cast: Any = company.cast
-    found: Any = algorithm.policy(cast, cast.actions)
-    found.load(weights)
-    return found  # type: ignore[no-any-return]
+def _check_same_game(who: str, theirs: Cast, ours: Cast) -> None:
+    """Refuse an opponent that would not understand what an agent sees here, or would do what it cannot do."""
+    remedy = "give a run that was trained in an environment with the same agents and spaces"
+    places = {agent: i for i, agent in enumerate(theirs.agents)}
+    for here, agent in enumerate(ours.agents):
+        if agent not in places:
+            raise ArgumentError(f"{who} does not know {agent!r}, only {some([*map(str, theirs.agents)])}; {remedy}")
+        there = places[agent]
+        for what, trained, now in (
+            ("observations", theirs.observations, ours.observations), ("actions", theirs.actions, ours.actions),
+        ):  # fmt: skip
+            if trained[there] != now[here]:
+                raise ArgumentError(
+                    f"{who} was trained where {what} of {agent!r} are {trained[there]}, and here they are {now[here]}; "
+                    f"{remedy}"
+                )
+    if ours.masked and not theirs.masked:
+        raise ArgumentError(f"{who} was trained without action masks, and here are some; {remedy}")

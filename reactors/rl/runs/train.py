@@ -254,15 +254,16 @@ def _train(given: TrainCall) -> Trained:
     return Trained(
         algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
         told=rows, best=best, out=place, notes=report["notes"],
-        decisions=training.decisions, earlier=_earlier(training),
+        decisions=training.decisions, earlier=_earlier(training, algorithm, spaces),
     )  # fmt: skip
 
 
-def _earlier(training: Training) -> Callable[[], tuple[PastPolicy, ...]]:
+def _earlier(training: Training, algorithm: Algorithm, spaces: tuple[Any, Any]) -> Callable[[], tuple[PastPolicy, ...]]:
     """Returns the past policies at the end of the run; holds no reference to the program, so that it can be freed."""
     if not isinstance(training, AgentsTraining) or not hasattr(training, "elo"):
         return tuple
-    return partial(past_policies, training.actors[0].acting.opponents.state_dict(), training.elo.state_dict())
+    pools, ratings = training.actors[0].acting.opponents.state_dict(), training.elo.state_dict()
+    return partial(past_policies, algorithm, spaces, pools, ratings)
 
 
 def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.float32]) -> Policy:

@@ -81,10 +81,11 @@ class TrainedPolicy:
         """Evaluate each group against opponents: returns a list of `Score`, which prints as a table.
 
         An opponent is "random", which plays any allowed action, "past", which stands for all of `past`, one of these,
-        or what `rl.load` returns for another run. Give several as a list, or with names in a dict; by default, all that
-        there are. The group plays greedily, its opponents as in training. If all agents are one group, each of them in
-        turn plays against the others. The same seed gives the same result. Raises `ArgumentError` for anything else as
-        an opponent, and for a single-agent policy.
+        or what `rl.train` or `rl.load` returns for another run, which plays by its own algorithm, groups and memory.
+        Give several as a list, or with names in a dict; by default, "random" and "past". The group plays greedily, its
+        opponents as in training. If all agents are one group, each of them in turn plays against the others. The same
+        seed gives the same result. Raises `ArgumentError` for anything else as an opponent, for one that was trained
+        with other agents, observations or actions than there are here, and for a single-agent policy.
 
         >>> from reactors import rl
         >>> small = rl.IPPO(num_envs=2, horizon=32, epochs=1, hidden=(8,))
@@ -95,9 +96,7 @@ class TrainedPolicy:
         _check_numbers("against", episodes, seed)
         if not isinstance(self.policy, Company) or len(self.policy.cast.agents) < 2:
             raise ArgumentError(f"against: {self.algorithm.name} has one agent here, and no opponents")
-        return scores(
-            self.policy, choosing(self.algorithm, self.policy, self.past, opponents), self.make, episodes, seed
-        )
+        return scores(self.policy, choosing(self.policy, self.past, opponents), self.make, episodes, seed)
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
