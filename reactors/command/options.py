@@ -19,7 +19,7 @@ from reactors.rl.options import Options, SharedOptions, default_words, flag, nam
 from reactors.rl.synonyms import is_option, no_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.runs.run_folder import RunFolder
@@ -204,6 +204,18 @@ def run_in(folder: Path, algorithm: str | None, env: str | None) -> RunFolder:
 
     made = None if algorithm is None else algorithm_named(algorithm)
     return RunFolder(folder, algorithm=made, env=env, asking=ON_THE_COMMAND_LINE)
+
+
+def runs_in(folders: Sequence[Path], algorithm: str | None, env: str | None) -> dict[Path, RunFolder]:
+    """As `run_in`, of several runs: the caller's own algorithm is that of the runs whose algorithm is none of ours.
+
+    If there is none of these, it is that of the first run.
+    """
+    plain = {folder: run_in(folder, None, env) for folder in folders}
+    if algorithm is None:
+        return plain
+    own = [folder for folder, run in plain.items() if not run.is_ours] or folders[:1]
+    return {**plain, **{folder: run_in(folder, algorithm, env) for folder in own}}
 
 
 @contextmanager

@@ -12,11 +12,13 @@ import click
 
 from reactors.command.comparing import parting
 from reactors.command.options import as_json as _json
-from reactors.command.options import misuse, of_env, of_own_algorithm, of_run, options, run_in
+from reactors.command.options import misuse, of_env, of_own_algorithm, of_run, options, run_in, runs_in
 from reactors.command.values import COUNT
 from reactors.errors import ArgumentError
 from reactors.reports.json_text import json_line
 from reactors.rl.options import Options
+
+_NO_FOLDERS = frozenset({"random", "past"})  # opponents
 
 
 @click.command("eval", short_help="Play greedy episodes with a trained policy.")
@@ -39,11 +41,13 @@ def eval_command(
         from statistics import fmean
 
         from reactors.rl.monitoring.evaluator import play
-        from reactors.rl.runs.trained_policy import load, loaded
+        from reactors.rl.runs.trained_policy import loaded
 
-        run = run_in(folder, algorithm, env)
+        folders = [folder, *(Path(each) for each in opponents if each not in _NO_FOLDERS)]
+        runs = runs_in(folders, algorithm, env)
+        run = runs[folder]
         if opponents:
-            others = {each: each if each in {"random", "past"} else load(each, env=env) for each in opponents}
+            others = {each: each if each in _NO_FOLDERS else loaded(runs[Path(each)]) for each in opponents}
             table = loaded(run).against(others, episodes=episodes, seed=seed or 0)
             click.echo(json_line({"scores": [each._asdict() for each in table]}) if as_json else str(table))
             return

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _VALUE = r"""(?P<value>"[^"]*"|'[^']*'|[\w.+-]*\w)?(?![\w('"])"""
 _ARGUMENT = re.compile(
     rf"""
-    (?P<call>\b r[xl]\.(?P<function>\w+)\((?:\.\.\.,\ )?(?P<named>\w+)=[^()]*\))  # rx.run(..., record=...)
+    (?P<call>\b r[xl]\.(?P<function>\w+)\((?:\.\.\.,\ )?                           # rx.run(..., record=...)
+        (?P<named>\w+)=(?P<said>[^(),]*)[^()]*\))
     | (?P<other>\b[\w.]+\([^()]*=[^()]*\))                                        # another call, which stays
     | (?<![\w.(/-])(?P<name>[a-z_]+)={_VALUE}(?:\ of\ r[xl]\.(?:run|train|tune))?  # workers=2, record=
     | (?<![\w.(/-])(?P<of>[a-z_]+)\ of\ r[xl]\.(?:run|train|tune)\b               # workers of rx.run
@@ -50,7 +51,7 @@ def in_options(
     >>> in_options("it raised ValueError: workers=3; say workers=2", train, but=["workers=3"])
     'it raised ValueError: workers=3; say --workers 2'
     >>> in_options("rl.train(..., workers=2) writes one", click.Command("diff"), others={"train": train})
-    'reactors train --workers writes one'
+    'reactors train --workers 2 writes one'
     """
     quoted = sorted({each for each in but if each}, key=len, reverse=True)
     for number, each in enumerate(quoted):
@@ -72,7 +73,7 @@ def _option(
     calls: Mapping[str, dict[str, click.Option]],
 ) -> str:  # fmt: skip
     if found["call"] and found["named"] in (there := calls.get(found["function"], {})):
-        return f"reactors {found['function']} {_flag(there[found['named']])}"
+        return f"reactors {found['function']} {_with_value(there[found['named']], _plain(found['said']))}"
     if (name := found["of"] or found["word"]) in flags:
         return _flag(flags[name])
     if found["kind"] and "preset" in flags:
@@ -81,12 +82,17 @@ def _option(
         return f"reactors {found['command']}"
     if found["algorithm"] and found["algorithm"].lower() in algorithms:
         return found["algorithm"].lower()
-    name, value = found["name"], (found["value"] or "").strip("\"'")
+    name, value = found["name"], _plain(found["value"] or "")
     if name in flags:
         return _with_value(flags[name], value)
     if value and any(each.name == name and each.init for kind in algorithms.values() for each in fields(kind)):
         return f"--set {name}={value}"
     return found[0]
+
+
+def _plain(value: str) -> str:
+    """A value as a command line has it; nothing where only dots stand for it."""
+    return value.strip("\"'").removeprefix("...")
 
 
 def _with_value(option: click.Option, value: str) -> str:

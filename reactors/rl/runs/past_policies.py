@@ -78,10 +78,13 @@ def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
         return past_policies(run.algorithm, run.spaces, saved.states["actors[0]"]["opponents"], saved.states["elo"])
 
 
-def choosing(company: Company, past: Sequence[PastPolicy], given: Against) -> dict[str, list[Choosing]]:
-    """How the given opponents of a company choose, by name. Raises `ArgumentError` for anything that is no opponent."""
+def choosing(company: Company, past: Sequence[PastPolicy], given: Against, whose: str) -> dict[str, list[Choosing]]:
+    """How the given opponents of a company choose, by name; `whose` past policies those are, is for messages.
+
+    Raises `ArgumentError` for anything that is no opponent.
+    """
     found: dict[str, list[Choosing]] = {}
-    for name, each in _named(past, given).items():
+    for name, each in _named(past, given, whose).items():
         if isinstance(each, str):
             found[name] = by_chance(company.cast, company.teams)
         else:
@@ -90,7 +93,7 @@ def choosing(company: Company, past: Sequence[PastPolicy], given: Against) -> di
     return found
 
 
-def _named(past: Sequence[PastPolicy], given: Any) -> dict[str, Any]:
+def _named(past: Sequence[PastPolicy], given: Any, whose: str) -> dict[str, Any]:
     """The given opponents, each with a name of its own; "past" stands for the whole pool."""
     if given is None:
         given = ["random", "past"] if past else ["random"]
@@ -103,7 +106,8 @@ def _named(past: Sequence[PastPolicy], given: Any) -> dict[str, Any]:
         if isinstance(each, str) and each == "past":
             if not past:
                 raise ArgumentError(
-                    "there are no past policies here: train with opponents=rl.Past(), and out= to keep them"
+                    f"{whose} has no past policies: a run has them, and keeps them in its folder, if it is trained "
+                    'by rl.train(..., opponents="past")'
                 )
             ones: dict[str, Any] = {f"round {one.rounds}": one for one in past}
         elif isinstance(each, str) and each == "random":

@@ -31,7 +31,7 @@ from reactors.rl.envs.sources import ATARI, Source, found
 from reactors.rl.errors import RunFolderError
 from reactors.rl.monitoring.journal_file import Row, read, verified
 from reactors.rl.runs.environments import maker_of, spaces_in
-from reactors.rl.runs.settings import algorithm_without_import, with_settings
+from reactors.rl.runs.settings import algorithm_without_import, algorithms, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -211,6 +211,11 @@ class RunFolder:
                 f"{self.path}: its algorithm cannot be made: {error}; give it: {self.asking.algorithm}"
             ) from error
         return made.scheduled(config["total_steps"])
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether its algorithm is one of `reactors.rl`."""
+        return self.config.get("algorithm_file") is None and self.config["algorithm"].lower() in algorithms()
 
     @property
     def many(self) -> bool:

@@ -96,7 +96,8 @@ class TrainedPolicy:
         _check_numbers("against", episodes, seed)
         if not isinstance(self.policy, Company) or len(self.policy.cast.agents) < 2:
             raise ArgumentError(f"against: {self.algorithm.name} has one agent here, and no opponents")
-        return scores(self.policy, choosing(self.policy, self.past, opponents), self.make, episodes, seed)
+        found = choosing(self.policy, self.past, opponents, repr(self))
+        return scores(self.policy, found, self.make, episodes, seed)
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""

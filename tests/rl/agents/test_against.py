@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from reactors import rl
+from reactors.command.cli import main
 from reactors.errors import ArgumentError
+from reactors.rl.runs.settings import algorithm_named
 from tests.rl.agents.comers import Comers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 SMALL: dict[str, Any] = {"num_envs": 4, "horizon": 8, "epochs": 2, "hidden": (8,), "batch_size": 16}
 WIDE: dict[str, Any] = {**SMALL, "hidden": (16, 4)}
@@ -143,6 +152,71 @@ def test_past_policies_play_as_the_run_that_they_are_of() -> None:
     assert (last.rounds, last.steps) == (2, then.steps)
     np.testing.assert_array_equal(last.weights, then.weights)
     assert_it_plays_itself(then, games_of(learner, last, 6), ALONE)
+
+
+# ---- the command line ----
+
+OWN = """
+from dataclasses import dataclass
+from reactors import rl
+
+@dataclass(frozen=True, kw_only=True)
+class Careful(rl.IPPO):
+    clip: float = 0.05
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A class of one's own, in a file that is imported where it is named."""
+    file = tmp_path / "opponents_own.py"
+    file.write_text(OWN)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which the command adds the folder
+    yield f"{file}:Careful"
+    sys.modules.pop(file.stem, None)
+
+
+def evaluated(*arguments: object) -> Any:
+    return CliRunner().invoke(main, ["eval", *map(str, arguments), "--episodes", "3", "--seed", "4", "--json"])
+
+
+def test_the_command_plays_runs_of_any_algorithm_against_each_other(tmp_path: Path) -> None:
+    learner = trained(rl.IPPO(**SMALL), TIC_TAC_TOE)
+    other = trained(rl.IDQN(**REPLAY), TIC_TAC_TOE)
+    one, two = str(learner.save(tmp_path / "one")), str(other.save(tmp_path / "two"))
+    done = evaluated(one, "--against", two)
+    assert done.exit_code == 0, done.output
+    (found,) = learner.against({two: other}, episodes=3, seed=4)
+    assert json.loads(done.output) == {"scores": [found._asdict()]}
+
+
+def test_the_command_says_how_a_run_comes_by_past_policies(tmp_path: Path) -> None:
+    folder = trained(rl.IPPO(**SMALL), TIC_TAC_TOE).save(tmp_path / "run")
+    done = evaluated(folder, "--against", "past")
+    assert done.exit_code == 2
+    said = " ".join(done.output.split())
+    assert "<trained policy: IPPO in classic/tictactoe_v3, seed 1, " in said
+    assert "has no past policies: a run has them, " in said
+    assert said.endswith("if it is trained by reactors train --opponents past")
+
+
+def test_the_commands_own_algorithm_is_that_of_the_runs_that_need_it(tmp_path: Path, own: str) -> None:
+    ours = trained(rl.IPPO(**SMALL), TIC_TAC_TOE).save(tmp_path / "ours")
+    theirs = trained(algorithm_named(own)(**SMALL), TIC_TAC_TOE).save(tmp_path / "theirs")
+    sys.modules.pop("opponents_own")
+    for folder, other in ((ours, theirs), (theirs, ours), (theirs, theirs)):
+        done = evaluated(folder, "--against", other)
+        assert "which is not imported" in done.output
+        assert "give it: --algorithm FILE:CLASS" in " ".join(done.output.split())
+        done = evaluated(folder, "--against", other, "--algorithm", own)
+        assert done.exit_code == 0, done.output
+        sys.modules.pop("opponents_own")
+    moved = tmp_path / "elsewhere" / "own_too.py"  # a folder has the file as it was
+    moved.parent.mkdir()
+    (tmp_path / "opponents_own.py").rename(moved)
+    done = evaluated(ours, "--against", theirs, "--algorithm", f"{moved}:Careful")
+    sys.modules.pop("own_too")
+    assert done.exit_code == 0, done.output
 
 
 # ---- what is refused ----

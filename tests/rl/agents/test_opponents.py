@@ -300,7 +300,7 @@ def test_a_policy_can_be_held_against_others() -> None:
     assert [each.opponent for each in one.against({"rival": other, "any": "random"}, episodes=2)] == ["rival", "random"]
     assert one.past == ()
     assert len(one.against(episodes=2)) == 1
-    with pytest.raises(ArgumentError, match="there are no past policies here"):
+    with pytest.raises(ArgumentError, match=r"<trained: IPPO in .* has no past policies: .* opponents=.past.\)"):
         one.against("past")
     with pytest.raises(ArgumentError, match="'stockfish' is no opponent"):
         one.against("stockfish")
