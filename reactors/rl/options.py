@@ -132,6 +132,10 @@ class SharedOptions:
         False, "With central inference: act for one half of the environments while the other is simulated", "program"
     )
     loaders: Natural = option(0, "Reactors that make batches while the learner works", "program")
+    opponents: Past | str | None = option(
+        None, "Past policies to play against (many agents); in Python also rl.Past", "program",
+        wanted='rl.Past(every=50), or "past:every=50"', metavar="past[:KEY=VALUE,...]",
+    )  # fmt: skip
     seed: Seed = option(0, "The seed of all random numbers", "program", wanted="a whole number from 0 to 2**63 - 1")
     device: str = option("cpu", "Where the networks learn; with commas, one device for each learner", metavar="NAME")
     backend: Backend = option("auto", "Threads or processes, as in rx.run", command=False)
@@ -149,6 +153,7 @@ class SharedOptions:
             if not accepts(hint, value):
                 wanted = each.metadata["wanted"] or words(without_none(hint))
                 raise ArgumentError(f"{each.name} of {self.of} is {value!r}; write {wanted}")
+        Past.of(self.opponents)
         mode: Any = getattr(self, "mode", None)
         if mode == "sync" and self.lag not in {None, 1}:
             raise ArgumentError(
@@ -174,11 +179,6 @@ class Options(SharedOptions, Extent):
 
     of = "rl.train"
 
-    def __post_init__(self) -> None:
-        """Also refuse opponents that are none."""
-        super().__post_init__()
-        Past.of(self.opponents)
-
     learners: Count = option(1, "Learners that share each batch and average their gradients", "program")
     actor_device: str | None = option(
         None, "Where the actor learns, apart from its critics (SAC, TD3, DDPG)", metavar="NAME"
@@ -198,10 +198,6 @@ class Options(SharedOptions, Extent):
         wanted="a number, a mean return",
         metavar="RETURN",
     )
-    opponents: Past | str | None = option(
-        None, "Past policies to play against (many agents); in Python also rl.Past", "program",
-        wanted='rl.Past(every=50), or "past:every=50"', metavar="past[:KEY=VALUE,...]",
-    )  # fmt: skip
     on_error: Literal["raise", "restart"] = option(
         "raise",
         "When an environment raises: end the run, or make it again and truncate its episode",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import not_in_a_reaction
-from reactors.rl.contract.agents import Company
+from reactors.rl.contract.agents import Company, MultiAgent
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.serving.server import Server
@@ -17,6 +17,7 @@ from reactors.rl.synonyms import spelled
 if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy
     from reactors.rl.contract.algorithm import Policy
+    from reactors.rl.options import SharedOptions
 
 
 def check_algorithm_given(given: object, env: object, path: str) -> None:
@@ -34,6 +35,15 @@ def check_algorithm_given(given: object, env: object, path: str) -> None:
     if inspect.isclass(given) and issubclass(given, Algorithm):
         example = f"{spelled(given)}()"
     raise ArgumentError(f"{path} takes an algorithm, as in {path}({example}, ...), and was given {given!r}")
+
+
+def check_has_opponents(algorithm: Algorithm, options: SharedOptions, path: str) -> None:
+    """Refuse opponents of a single agent."""
+    if options.opponents is not None and not isinstance(algorithm, MultiAgent):
+        raise ArgumentError(
+            f"opponents of {path} are for many agents, and {algorithm.name} is for a single one; leave them out, or "
+            "take rl.IPPO"
+        )
 
 
 def check_memory(algorithm: OffPolicy, total_steps: int) -> None:

@@ -36,6 +36,7 @@ from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.again import rounds_of
 from reactors.rl.runs.checks import (
     check_algorithm_given,
+    check_has_opponents,
     check_memory,
     check_out,
     check_server,
@@ -113,11 +114,7 @@ class TrainCall(Options):
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.train")
         super().__post_init__()
-        if self.opponents is not None and not isinstance(self.algorithm, MultiAgent):
-            raise ArgumentError(
-                f"opponents of rl.train are for many agents, and {self.algorithm.name} is for a single one; leave them "
-                "out, or take rl.IPPO"
-            )
+        check_has_opponents(self.algorithm, self, "rl.train")
 
 
 @taking(TrainCall)

@@ -16,13 +16,14 @@ import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.contract.agents import MultiAgent
-from reactors.rl.dataflow.agents.program import check_options
+from reactors.rl.dataflow.agents.program import check_opponents, check_options
 from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.learning.learners import Learners, several
 from reactors.rl.learning.loader import check_loaders
+from reactors.rl.opponents import Past
 from reactors.rl.options import Options, TuningOptions, taking
 from reactors.rl.public import public
-from reactors.rl.runs.checks import check_algorithm_given, check_memory
+from reactors.rl.runs.checks import check_algorithm_given, check_has_opponents, check_memory
 from reactors.rl.runs.environments import environment_of
 from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.tuning.sizes import check_sizes, draws_a_second, fastest, with_size
@@ -144,6 +145,7 @@ class TuneCall(TuningOptions):
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.tune")
         super().__post_init__()
+        check_has_opponents(self.algorithm, self, "rl.tune")
         if isinstance(self.algorithm, MultiAgent):
             check_options(self.algorithm, self, "rl.tune")
 
@@ -157,7 +159,9 @@ def tune(given: TuneCall) -> Tuned:
     rates the speed of each combination is predicted, and the `few` fastest are measured. Each measurement takes
     `seconds`, or some rounds if these take longer, plus the start of its workers. Without a `mode`, only sync and
     pipelined are tried, in which a seed always gives the same result; free has to be asked for. `ratio` is the number
-    of updates per environment step, instead of `updates_per_step` of an off-policy algorithm. If `batch_sizes` or
+    of updates per environment step, instead of `updates_per_step` of an off-policy algorithm. With `opponents`, a
+    policy joins the pool in each round, so that the pool is soon as full as it will be in training; learners alone are
+    measured with rounds in which all agents learn. If `batch_sizes` or
     `fanouts` are given, the fastest of them is found first, and the result's `algorithm` has it. `tell` is called with
     a line of text before each measurement. All other arguments are as in `rl.train`.
 
@@ -177,9 +181,13 @@ def tune(given: TuneCall) -> Tuned:
     check_loaders(algorithm, given.loaders)
     make, spaces = environment_of(algorithm, env, given.env_kwargs or {}, "rl.tune")
     algorithm.check(*spaces)
-    groups, turns, programs = None, 1, OF_ONE
+    groups, turns, programs, past = None, 1, OF_ONE, Past.of(given.opponents)
     if isinstance(algorithm, MultiAgent):
-        groups, turns, programs = len(algorithm.teams(spaces[0])), len(spaces[0].agents) + 1, OF_MANY
+        teams = algorithm.teams(spaces[0])
+        groups, turns, programs = len(teams), len(spaces[0].agents) + 1, OF_MANY
+        if past is not None:
+            check_opponents(algorithm, teams, "rl.tune")
+            past = replace(past, every=1)
     a_round = algorithm.horizon * algorithm.num_envs
     wanted = 1.0
     if isinstance(algorithm, OffPolicy):
@@ -199,7 +207,7 @@ def tune(given: TuneCall) -> Tuned:
         options = Options(
             mode=mode, lag=None if mode == "sync" else given.lag, actors=actors, seed=seed,
             inference="actors" if alone else given.inference, double_buffer=not alone and given.double_buffer,
-            loaders=0 if kind is programs.actors_alone else given.loaders,
+            loaders=0 if kind is programs.actors_alone else given.loaders, opponents=None if alone else past,
         )  # fmt: skip
         program = kind(which, make, spaces, options, given.seconds, **others)
         _run(program, workers, placement(program, workers, where), seed, given)
@@ -223,19 +231,19 @@ def tune(given: TuneCall) -> Tuned:
         say(f"a tree with a fan-out of {fanout}")
         draws[fanout] = draws_a_second(with_size(algorithm, fanout=fanout), spaces, recorded, given.seconds)
     algorithm = with_size(algorithm, fanout=fastest(draws)) if draws else algorithm
-    teams = _teams(algorithm, spaces, seed, device, cores, groups)
+    learners = _learners_of(algorithm, spaces, seed, device, cores, groups)
     acting, learning, together = {}, {}, []
     alone: Mode = "sync" if mode == "sync" else "pipelined"
     for n in banks:
         say(f"{_count(n, 'actor')} alone")
         acting[n] = measured(programs.actors_alone, begun(algorithm, alone=True), n, alone, "sync", n)
-    for m, team in teams.items():
+    for m, team in learners.items():
         say(_learners(m, groups) + " alone")
         learning[m] = learned(algorithm, team, m)
     found = candidates(acting, learning, wanted, cores, mode, groups)
     for each in shortlist(found, given.few):
         say(f"together, {each.mode}: {_count(each.actors, 'actor')} and {_learners(each.learners, groups)}")
-        team, begins = teams[each.learners], begun(algorithm, turns=turns)
+        team, begins = learners[each.learners], begun(algorithm, turns=turns)
         rate = measured(programs.together, begins, each.workers, each.mode, each.mode, each.actors, learners=team)
         together.append((each, rate))
     choice, rate = best(together)
@@ -257,7 +265,7 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, g
                 memory.close()  # otherwise it stays until the next garbage collection
 
 
-def _teams(
+def _learners_of(
     algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int, groups: int | None
 ) -> dict[int, Learners]:
     """Learners in every number that the algorithm can have; if each group has one, by the number of their workers."""

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from reactors import rl
 from reactors.command.cli import main
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.options import Options
 from reactors.rl.runs.run_folder import RunFolder
 from reactors.rl.tuning.candidates import Candidate, candidates
 from tests.rl.agents.visitors import TurnsOfVisitors, Visitors
@@ -118,6 +119,26 @@ def test_batch_sizes_fanouts_and_ratios_are_of_many_agents_too() -> None:
     assert found.algorithm.batch_size in {8, 16}
 
 
+def test_opponents_play_in_all_that_is_measured_of_actors(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[Any] = []  # what, and against whom
+
+    def noted(**given: Any) -> Options:
+        measured.append(given["opponents"])
+        return Options(**given)
+
+    monkeypatch.setattr("reactors.rl.tuning.tuning.Options", noted)
+    past = rl.Past(every=20, choose="elo", size=3)
+    for algorithm in (rl.IPPO(**SMALL, epochs=1), rl.IDQN(**REPLAY)):
+        measured.clear()
+        found = tuned(algorithm, "classic/tictactoe_v3", opponents=past, cores=1, tell=measured.append)
+        against = dict(zip(measured[::2], measured[1::2], strict=True))
+        often = rl.Past(every=1, choose="elo", size=3)
+        assert against.pop("1 learner alone") is None
+        assert against == {"1 actor alone": often, "together, sync: 1 actor and 1 learner": often}
+        done = rl.train(algorithm, "classic/tictactoe_v3", total_steps=64, opponents=past, **found.options)
+        assert done.steps == 64
+
+
 def test_free_running_is_measured_as_it_will_be() -> None:
     found = tuned(rl.IPPO(**SMALL, epochs=1), SPREAD, mode="free", few=1)
     assert found.options["mode"] == "free"
@@ -129,6 +150,7 @@ def test_free_running_is_measured_as_it_will_be() -> None:
         ({"inference": "central"}, 'inference="central" of rl.tune is for single agents, and IPPO is for many'),
         ({"loaders": 2}, "loaders of rl.tune is for single agents, and IPPO is for many"),
         ({"batch_sizes": (8,)}, "batch_sizes of rl.tune are of algorithms with replay, and IPPO has none"),
+        ({"opponents": "future"}, "opponents is 'future'; write rl.Past"),
         ({"ratio": 2.0}, "ratio of rl.tune is 2.0, but IPPO learns once from every round"),
     ],
 )
@@ -137,17 +159,25 @@ def test_what_there_is_for_single_agents_alone_is_refused_before_anything_is_mea
         tuned(rl.IPPO(**SMALL), SPREAD, tell=pytest.fail, **options)
 
 
+def test_opponents_are_refused_where_there_is_no_other_side() -> None:
+    with pytest.raises(ParameterError, match=r"opponents of rl\.tune: a group of QMIX learns what it does together"):
+        tuned(rl.QMIX(**REPLAY), SPREAD, tell=pytest.fail, opponents="past")
+    with pytest.raises(ArgumentError, match=r"opponents of rl\.tune are for many agents, and PPO is for a single one"):
+        tuned(rl.PPO(), "CartPole-v1", tell=pytest.fail, opponents="past")
+
+
 def test_the_command_prints_what_trains_in_that_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
     monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     small = [f"--set={name}={value}" for name, value in {**SMALL, "hidden": 8, "epochs": 1}.items()]
-    line = f"tune ippo --env {SPREAD} --seconds 0.01 --cores 1 --no-preset --json"
+    line = f"tune ippo --env {SPREAD} --seconds 0.01 --cores 1 --opponents past:every=2 --no-preset --json"
     found = CliRunner().invoke(main, [*line.split(), *small])
     assert found.exit_code == 0, found.output
     words = json.loads(found.stdout.splitlines()[-1])["command"].split()
     assert words[:5] == ["reactors", "train", "ippo", "--env", SPREAD]
     assert "--learners" not in words
+    assert words[words.index("--opponents") + 1] == "past:every=2"
     done = CliRunner().invoke(main, [*words[1:], "--total-steps", "64", "--out", "out"])
     assert done.exit_code == 0, done.output
     assert json.loads(Path("out/result.json").read_text())["steps"] == 64

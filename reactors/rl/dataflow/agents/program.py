@@ -66,7 +66,7 @@ class AgentsTraining(Training):
         teams = algorithm.teams(cast)
         past = Past.of(options.opponents)
         if past is not None:
-            check_opponents(algorithm, teams)
+            check_opponents(algorithm, teams, "rl.train")
         spaces: list[tuple[Any, Any]] = [(team, actions_of(cast, team)) for team in teams]
         device = learners.devices[0]
         initial = []
@@ -195,17 +195,17 @@ def check_options(algorithm: MultiAgent, options: SharedOptions, path: str) -> N
             raise ArgumentError(f"{said} of {path} is for single agents, and {name} is for many; {remedy}")
 
 
-def check_opponents(algorithm: MultiAgent, teams: Sequence[Team]) -> None:
+def check_opponents(algorithm: MultiAgent, teams: Sequence[Team], path: str) -> None:
     """Refuse opponents where there is one side."""
     (first, *others), name = teams, algorithm.name
     if others:
         return
     if len(first.members) == 1:
         raise ParameterError(
-            f"opponents of rl.train: {first.agents[0]!r} is alone, and plays against no one; leave it out"
+            f"opponents of {path}: {first.agents[0]!r} is alone, and plays against no one; leave it out"
         )
     if algorithm.together:
         raise ParameterError(
-            f"opponents of rl.train: a group of {name} learns what it does together, and all agents are one group; "
+            f"opponents of {path}: a group of {name} learns what it does together, and all agents are one group; "
             "write groups={...} with one for each side, or take rl.IDQN, which plays against itself"
         )
