@@ -17,6 +17,7 @@ from torch import nn
 from reactors.rl.algorithms.continuous import ActionBox, Continuous, Critics, vectors
 from reactors.rl.contract.algorithm import Learning
 from reactors.rl.networks.layers import Adam, Flat, descend, inputs_of, torso
+from reactors.rl.networks.vitals import biases, dead, deviation, saturated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ class ActorAndCritics(Learning):
             "actor": self.actor, "critics": self.critics, "target_critics": self.target_critics
         }  # fmt: skip
         self.flat = {name: Flat(net.parameters()) for name, net in self.networks.items()}
+        self.units = {"actor": biases(self.actor)[:-1], "critics": self.critics.units()}  # of hidden layers
         self.optimizers = {name: Adam(self.flat[name], config.learning_rate) for name in ("actor", "critics")}
 
     def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
@@ -92,11 +94,34 @@ class ActorAndCritics(Learning):
         """The sum of all critics' mean squared errors; `following` are the values of the next observations."""
         discount: Any = batch.get("discount", self.gamma)
         goal = torch.addcmul(batch["reward"], discount * ~batch["terminated"], following)
-        errors = self.critics(obs, self.bounds.inwards(batch["action"])) - goal
+        values = self.critics(obs, self.bounds.inwards(batch["action"]))
+        errors = values - goal
+        figures = self.figures_of_critics(values.detach(), errors.detach())
         if not self.prioritized:
-            return errors.square().mean(1).sum(), {}
+            return errors.square().mean(1).sum(), figures
         loss = (errors.square() * batch["weights"]).mean(1).sum()
-        return loss, {"errors": errors.detach().abs().mean(0)}
+        return loss, figures | {"errors": errors.detach().abs().mean(0)}
+
+    def figures_of_critics(self, values: torch.Tensor, errors: torch.Tensor) -> dict[str, Any]:
+        """Figures of an update of the critics, from their values (critics, n) and the errors of these."""
+        return {
+            "losses/td_error": errors.abs, "values/mean": values, "values/spread": lambda: deviation(values.T),
+            **self.figures_of("critics", "losses/qf_grad_norm"),
+        }  # fmt: skip
+
+    def figures_of_actor(self, actions: torch.Tensor) -> dict[str, Any]:
+        """Figures of an update of the actor, from its actions (n, size), between -1 and 1."""
+        return {
+            "actions/spread": lambda: deviation(actions), "actions/saturated": lambda: saturated(actions),
+            **self.figures_of("actor", "losses/actor_grad_norm"),
+        }  # fmt: skip
+
+    def figures_of(self, name: str, norm: str) -> dict[str, Any]:
+        """The `norm` of the gradient of this network, and the share of its hidden units that get none."""
+        units = self.units[name]
+        return {
+            norm: lambda: self.flat[name].grad_norm, **({f"{name}/dead": lambda: dead(units)} if units else {}),
+        }  # fmt: skip
 
     def descend(self, name: str, loss: torch.Tensor) -> Iterator[Flat]:
         """One step of an optimizer."""

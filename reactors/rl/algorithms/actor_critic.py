@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 Activation: TypeAlias = Literal["tanh", "relu"]
-FORBIDDEN = -1e9
-"""The logit of an action that is not allowed."""
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 

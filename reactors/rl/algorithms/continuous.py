@@ -20,6 +20,7 @@ from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 from reactors.rl.networks.recurrent import Recurrent, seen_first
+from reactors.rl.networks.vitals import biases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +145,10 @@ class Critics(nn.Module):
             self.kernels.append(torch.empty(n, before, after).uniform_(-bound, bound))
             self.biases.append(torch.empty(n, 1, after).uniform_(-bound, bound))
 
+    def units(self) -> list[torch.Tensor]:
+        """The biases of all hidden layers, the torso's included."""
+        return [*biases(self.torso), *self.biases[:-1]]
+
     def forward(self, obs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """The values of actions by every critic."""
         features = obs if self.torso is None else self.torso(obs)
@@ -171,6 +176,11 @@ class RecurrentCritics(nn.Module):
     ) -> None:
         super().__init__()
         self.recurrent = recurrent(kind, observation_space, hidden, width, Critics(n, width + actions, hidden[-1:]))
+
+    def units(self) -> list[torch.Tensor]:
+        """The biases of all hidden layers except the GRU."""
+        head: Any = self.recurrent.head
+        return [*biases(self.recurrent.before), *head.units()]
 
     def forward(self, states: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """The values of actions in states of the GRU, by every critic."""

@@ -25,15 +25,19 @@ from reactors.rl.estimates.returns import Course, within_sequences
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, in_a_row, inputs_of, mlp, torso
 from reactors.rl.networks.normalising import normaliser
 from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first, width_of
+from reactors.rl.networks.vitals import biases, dead, deviation, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from reactors.rl.contract.recurrent import States
     from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
+
+LOOK_EVERY = 16
+"""Updates from one round with all figures to the next: with a small network these cost a fifth of an update."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +209,7 @@ class DQNLearning(Learning):
         self.observed: Any = None if self.net.normalise is None else self.net.normalise.statistics()
         self.flat, self.old = Flat(self.net.learned()), Flat(self.target.learned())
         self.optimizer = Adam(self.flat, config.learning_rate)
+        self.units = biases(self.net.acting)[:-1]  # of hidden layers
         self.start = int(getattr(action_space, "start", 0))
         self.updates = 0
 
@@ -234,12 +239,14 @@ class DQNLearning(Learning):
         with torch.no_grad():
             discount = batch.get("discount", config.gamma) * ~batch["terminated"]
             goal = torch.addcmul(batch["reward"], discount, self.following(batch))
-        q = self.chosen(batch)
+        values = self.net(batch["obs"])
+        q = self.chosen(values, batch)
         if config.prioritized:
             loss = (self.loss(q, goal, reduction="none") * batch["weights"]).mean()
         else:
             loss = self.loss(q, goal)
-        figures = yield from self.descend(loss, q, batch["obs"])
+        yield from self.descend(loss, batch["obs"])
+        figures = self.figures(loss, values, q, goal)
         return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
 
     def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -250,25 +257,26 @@ class DQNLearning(Learning):
             return values.amax(1)
         return values.gather(1, self.net(seen).argmax(1, keepdim=True)).squeeze(1)
 
-    def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """The values of the chosen actions."""
-        values: torch.Tensor = self.net(batch["obs"])
+    def chosen(self, values: torch.Tensor, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """The values of the chosen actions, from those of all actions."""
         return values.gather(1, (batch["action"] - self.start)[:, None]).squeeze(1)
 
     def descend_along(
-        self, q: torch.Tensor, goal: torch.Tensor, batch: Mapping[str, torch.Tensor], obs: torch.Tensor
-    ) -> Descent:
-        """As `descend`, on the errors of steps of sequences (steps, sequences); `errors` has one for each sequence."""
+        self, values: torch.Tensor, q: torch.Tensor, goal: torch.Tensor, batch: Mapping[str, torch.Tensor],
+        obs: torch.Tensor,
+    ) -> Descent:  # fmt: skip
+        """One update on the errors of steps of sequences (steps, sequences); `errors` has one for each sequence."""
         config = self.config
         losses = self.loss(q, goal, reduction="none").mean(0)
         loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
-        figures = yield from self.descend(loss, q, obs)
+        yield from self.descend(loss, obs)
+        figures = self.figures(loss, values, q, goal)
         wrong = (q.detach() - goal).abs()
         errors = config.eta * wrong.amax(0) + (1 - config.eta) * wrong.mean(0)
         return figures | {"errors": errors} if config.prioritized else figures
 
-    def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
-        """One step of the optimizer, then updates of the target and of the normalisation; returns figures."""
+    def descend(self, loss: torch.Tensor, obs: torch.Tensor) -> Iterator[Flat]:
+        """One step of the optimizer, then updates of the target and of the normalisation."""
         config = self.config
         self.optimizer.learning_rate = self.learning_rate
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
@@ -279,10 +287,25 @@ class DQNLearning(Learning):
             self.observed.add(obs.cpu().numpy())
             self.net.normalise.follow(self.observed)
             self.target.normalise.follow(self.observed)
-        return {
-            "losses/td_loss": loss.detach(), "losses/q_values": q.detach(), "losses/grad_norm": self.flat.grad_norm,
+
+    def figures(self, loss: torch.Tensor, values: torch.Tensor, q: torch.Tensor, goal: torch.Tensor) -> dict[str, Any]:
+        """Figures of an update, from the values of all actions, those of the chosen ones, and their goals."""
+        q = q.detach()
+        found = {
+            "losses/td_loss": loss.detach(), "losses/q_values": q, "losses/grad_norm": self.flat.grad_norm,
             "charts/learning_rate": self.optimizer.learning_rate,
         }  # fmt: skip
+        a_round = self.config.updates
+        looks = (self.updates - a_round) % LOOK_EVERY < a_round
+        return found | self.vitals(values.detach(), q, goal) if looks else found
+
+    def vitals(self, values: torch.Tensor, q: torch.Tensor, goal: torch.Tensor) -> dict[str, Callable[[], Any]]:
+        """What tells a network that learns from one that does not, computed where it is logged."""
+        found: dict[str, Callable[[], Any]] = {
+            "losses/td_error": lambda: nn.functional.l1_loss(q, goal), "policy/spread": lambda: spread(values),
+            "values/spread": lambda: deviation(q.flatten()),
+        }  # fmt: skip
+        return found | ({"network/dead": lambda: dead(self.units)} if self.units else {})
 
     def state_dict(self) -> dict[str, Any]:
         """Both networks, the state of the optimizer, the number of updates, and the normalisation statistics."""
@@ -376,5 +399,6 @@ class RecurrentDQNLearning(DQNLearning):
             following = course.split(best.squeeze(1))[1]
             goal = within_sequences(along["reward"], following, course.alive, course.going, config.gamma, config.n_step)
         actions = along["action"].flatten() - self.start
-        q = values[: len(actions)].gather(1, actions[:, None]).view_as(goal)
-        return (yield from self.descend_along(q, goal, batch, along["obs"].flatten(0, 1)))
+        values = values[: len(actions)]
+        q = values.gather(1, actions[:, None]).view_as(goal)
+        return (yield from self.descend_along(values, q, goal, batch, along["obs"].flatten(0, 1)))

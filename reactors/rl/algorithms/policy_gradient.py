@@ -11,7 +11,6 @@ import torch
 
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.actor_critic import (
-    FORBIDDEN,
     Activation,
     ActorCritic,
     ActorPolicy,
@@ -24,6 +23,7 @@ from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Torso, descend
 from reactors.rl.networks.normalising import RewardScale
 from reactors.rl.networks.recurrent import Stretch, width_of
+from reactors.rl.networks.vitals import deviation, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -250,10 +250,10 @@ def vitals(net: ActorCritic, flat: Flat, seen: Seen) -> dict[str, torch.Tensor]:
             "losses/grad_norm": flat.grad_norm,
             "losses/approx_kl": (moved.exp() - 1 - moved).mean(),
             "losses/explained_variance": explained_variance(seen.returns, seen.values),
-            "policy/spread": spread(net, seen.features),
+            "policy/spread": preference(net, seen.features),
             "values/mean": seen.values.mean(),
-            "values/spread": _deviation(seen.values),
-            "advantages/spread": _deviation(seen.advantages),
+            "values/spread": deviation(seen.values),
+            "advantages/spread": deviation(seen.advantages),
         }
         if net.torso is not None:
             found["torso/dead"] = (seen.features == 0).all(0).float().mean()
@@ -267,14 +267,6 @@ def explained_variance(returns: torch.Tensor, values: torch.Tensor) -> torch.Ten
     return 1 - (returns - values).var() / whole
 
 
-def spread(net: ActorCritic, features: torch.Tensor) -> torch.Tensor:
+def preference(net: ActorCritic, features: torch.Tensor) -> torch.Tensor:
     """How much the actor prefers some actions to others."""
-    if not net.discrete:
-        return net.log_std.exp().mean()
-    logits = net.outputs(features)
-    allowed = logits.masked_fill(logits <= FORBIDDEN, torch.inf)
-    return (logits.amax(1) - allowed.amin(1)).mean()
-
-
-def _deviation(x: torch.Tensor) -> torch.Tensor:
-    return x.std() if x.numel() > 1 else x.new_zeros(())
+    return spread(net.outputs(features)).mean() if net.discrete else net.log_std.exp().mean()

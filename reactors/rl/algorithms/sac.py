@@ -181,10 +181,11 @@ class SACLearning(ActorAndCritics):
         """Equation 7; and equation 18 on the log temperature, as in the authors' code."""
         obs = self.inputs(batch["obs"])
         self.critics.requires_grad_(False)
-        return (yield from self.improve_actions(obs, *self.act(obs)))
+        return (yield from self.improve_actions(obs, self.actor(obs)))
 
-    def improve_actions(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> Descent:
-        """Improve the actor by the critics' values of these actions of its own; the critics have no gradients now."""
+    def improve_actions(self, obs: torch.Tensor, outputs: torch.Tensor) -> Descent:
+        """Improve the actor, whose outputs these are, by the critics' values; the critics have no gradients now."""
+        actions, log_prob = self.squashed(outputs)
         temperature = self.log_temperature.detach().exp()
         loss = (temperature * log_prob - self.critics(obs, actions).amin(0)).mean()
         yield from self.descend("actor", loss)
@@ -194,8 +195,10 @@ class SACLearning(ActorAndCritics):
             flat.weights.grad = -(log_prob.detach().mean() + self.target_entropy).view(1)
             yield flat
             self.optimizers["temperature"].step()
+        log_std = outputs.detach().chunk(2, 1)[1]
         return {
-            "losses/actor_loss": loss.detach(), "losses/alpha": temperature, "losses/entropy": -log_prob.detach()
+            "losses/actor_loss": loss.detach(), "losses/alpha": temperature, "losses/entropy": -log_prob.detach(),
+            "policy/spread": lambda: log_std.clamp(LEAST, MOST).exp(), **self.figures_of_actor(actions.detach()),
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
@@ -259,7 +262,7 @@ class RecurrentSACLearning(SACLearning):
         loss = 0.5 * (squares * batch["weights"] if self.prioritized else squares).mean(1).sum()
         yield from self.descend("critics", loss)
         self.follow("target_critics", "critics")
-        figures = {"losses/qf_loss": loss.detach()}
+        figures = {"losses/qf_loss": loss.detach(), **self.figures_of_critics(values.detach(), errors.detach())}
         if not self.prioritized:
             return figures
         wrong = errors.detach().abs().mean(0)
@@ -271,4 +274,4 @@ class RecurrentSACLearning(SACLearning):
         self.critics.requires_grad_(False)
         seen = Stretch(along["obs"].flatten(0, 1), played, Course.of(along).going)
         states = self.critics.recurrent.states(seen._replace(state=own))
-        return (yield from self.improve_actions(states, *self.squashed(self.actor.head(self.actor.states(seen)))))
+        return (yield from self.improve_actions(states, self.actor.head(self.actor.states(seen))))

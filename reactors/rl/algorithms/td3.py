@@ -99,15 +99,17 @@ class TD3Learning(ActorAndCritics):
 
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """The deterministic policy gradient, by the first critic, in every `policy_delay`-th update."""
-        if self.is_late("actor"):
-            obs = self.inputs(batch["obs"])
-            self.critics.requires_grad_(False)
-            loss = -self.critics(obs, self.actor(obs))[0].mean()
-            yield from self.descend("actor", loss)
-            self.critics.requires_grad_(True)
-            self.actor_loss = loss.detach()
-            self.follow("target_actor", "actor")
-        return {"losses/actor_loss": self.actor_loss}
+        if not self.is_late("actor"):
+            return {"losses/actor_loss": self.actor_loss}
+        obs = self.inputs(batch["obs"])
+        self.critics.requires_grad_(False)
+        actions = self.actor(obs)
+        loss = -self.critics(obs, actions)[0].mean()
+        yield from self.descend("actor", loss)
+        self.critics.requires_grad_(True)
+        self.actor_loss = loss.detach()
+        self.follow("target_actor", "actor")
+        return {"losses/actor_loss": self.actor_loss, **self.figures_of_actor(actions.detach())}
 
     def state_dict(self) -> dict[str, Any]:
         """Also the number of updates."""

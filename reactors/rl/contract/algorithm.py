@@ -89,9 +89,10 @@ class Learning(ABC):
         one loss. Learners that share a batch must yield the same in the same order, whatever their parts of the batch
         contain.
 
-        It returns figures for the log. A figure that is a tensor stands for its mean, which is computed only when it is
-        logged. An off-policy batch has fields (n, ...); if replay is prioritized, the figures include `errors`, float32
-        (n,). An on-policy batch has fields (steps, environments, ...).
+        It returns figures for the log: numbers, tensors, each of which stands for its mean, and functions that return
+        one or the other. Means are computed, and functions called, only for the last update before a row is logged. An
+        off-policy batch has fields (n, ...); if replay is prioritized, the figures include `errors`, float32 (n,). An
+        on-policy batch has fields (steps, environments, ...).
         """
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - not all that learns is random

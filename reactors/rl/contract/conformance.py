@@ -174,9 +174,10 @@ def descent(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch.
 def numbers(algorithm: Algorithm, learning: Learning, figures: Mapping[str, Any]) -> dict[str, float]:
     """Figures as they are logged."""
     found = {}
-    for name, value in figures.items():
+    for name, figure in figures.items():
+        value: Any = figure() if callable(figure) else figure
         try:
-            found[name] = float(value.mean() if isinstance(value, torch.Tensor) else value)
+            found[name] = float(value.mean() if isinstance(value, torch.Tensor) and value.ndim else value)
         except (TypeError, ValueError, RuntimeError):
             raise ArgumentError(
                 f"{type(learning).__name__}.learn() of {algorithm.name} returned {_kind(value)} as {name!r}; let it be "

@@ -266,9 +266,15 @@ MISTAKES = (
         (
             Mistake(
                 "DQN reports its goals for its values",
-                '"losses/q_values": q.detach(),',
+                '"losses/q_values": q,',
                 '"losses/q_values": goal,',
                 "tests/rl/algorithms/test_losses.py::test_figures_of_dqn_by_hand",
+            ),
+            Mistake(
+                "DQN counts units of its output as hidden ones",
+                "biases(self.net.acting)[:-1]",
+                "biases(self.net.acting)",
+                "tests/rl/algorithms/test_value_vitals.py",
             ),
             Mistake(
                 "DQN discounts a return of several steps like one",
@@ -426,8 +432,8 @@ MISTAKES = (
             ),
             Mistake(
                 "TD3's actor descends where it should climb",
-                "loss = -self.critics(obs, self.actor(obs))[0].mean()",
-                "loss = self.critics(obs, self.actor(obs))[0].mean()",
+                "loss = -self.critics(obs, actions)[0].mean()",
+                "loss = self.critics(obs, actions)[0].mean()",
             ),
             Mistake(
                 "TD3's critics follow the actor that learns",

@@ -20,11 +20,11 @@ from reactors.rl.networks.normalising import RunningMoments
 from reactors.rl.replay.sequences import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
-    from reactors.rl.networks.layers import Descent
+    from reactors.rl.networks.layers import Descent, Flat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +124,11 @@ class IDQNLearning(DQNLearning):
         found: torch.Tensor = net.mixed(each.flatten(0, last), None if state is None else state.flatten(0, last))
         return found.view(acted.shape[:-1])
 
-    def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
+    def descend(self, loss: torch.Tensor, obs: torch.Tensor) -> Iterator[Flat]:
         """One step of the optimizer; the normaliser sees the inputs without masks."""
         if self.net.normalise is not None:
             obs = normalised_part(obs, self.net.normalise)
-        return (yield from super().descend(loss, q, obs))
+        return super().descend(loss, obs)
 
     def state_dict(self) -> dict[str, Any]:
         """Also the mean and deviation of rewards."""
@@ -179,7 +179,7 @@ class RecurrentIDQNLearning(IDQNLearning):
                 self.standardised(along["reward"]), following, alive, alive * ~along["truncated"], config.gamma,
                 config.n_step,
             )  # fmt: skip
-        return (yield from self.descend_along(self.whole(self.net, taken, along, ""), goal, batch, seen))
+        return (yield from self.descend_along(q, self.whole(self.net, taken, along, ""), goal, batch, seen))
 
     def after(self, net: Any, along: Mapping[str, torch.Tensor], memory: torch.Tensor) -> torch.Tensor:
         """The recurrent state after all of these steps, without gradients."""

@@ -13,11 +13,12 @@ import gymnasium as gym
 import numpy as np
 import torch
 
-from reactors.rl.algorithms.actor_critic import ACTIVATIONS, FORBIDDEN, Activation, ActorCritic, ActorPolicy, seeing
+from reactors.rl.algorithms.actor_critic import ACTIVATIONS, Activation, ActorCritic, ActorPolicy, seeing
 from reactors.rl.algorithms.agents.looking import looking
 from reactors.rl.envs.agents.cast import n_actions, width
 from reactors.rl.envs.spaces import is_frames
 from reactors.rl.networks.layers import Chain, Inference, mlp
+from reactors.rl.networks.vitals import FORBIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

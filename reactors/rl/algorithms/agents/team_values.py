@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.actor_critic import FORBIDDEN
 from reactors.rl.algorithms.agents.looking import looking
 from reactors.rl.algorithms.agents.team_network import Seeing, Sight
 from reactors.rl.algorithms.dqn import EpsilonGreedy, QNetwork, RecurrentQNetwork
@@ -16,6 +15,7 @@ from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.envs.agents.cast import n_actions
 from reactors.rl.networks.layers import Inference
 from reactors.rl.networks.recurrent import RecurrentInference
+from reactors.rl.networks.vitals import FORBIDDEN
 from reactors.rl.replay.sequences import MEMORY
 
 if TYPE_CHECKING:

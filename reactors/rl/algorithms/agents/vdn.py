@@ -67,9 +67,9 @@ class VDNLearning(IDQNLearning):
         """The value of the next observations, by the target network."""
         return self.whole(self.target, super().following(batch), batch, "next_")
 
-    def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def chosen(self, values: torch.Tensor, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """The values of the team's joint actions."""
-        return self.whole(self.net, super().chosen(batch), batch, "")
+        return self.whole(self.net, super().chosen(values, batch), batch, "")
 
 
 class RecurrentVDNLearning(RecurrentIDQNLearning, VDNLearning):
