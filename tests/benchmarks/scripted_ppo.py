@@ -14,6 +14,8 @@ from torch.distributions import Categorical
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reactors.rl.networks.normalising import Centre
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -62,12 +64,18 @@ def ppo(
     envs: gym.vector.VectorEnv[Any, Any, Any] | None = None,
     network: nn.Module | None = None,
     settings: Settings = Settings(),
+    centre: Centre | None = None,
 ) -> Iterator[tuple[int, list[float]]]:
-    """After each update, for ever: the steps so far, and the returns of the episodes that ended."""
+    """After each update, for ever: the steps so far, and the returns of the episodes that ended.
+
+    With `centre` the network sees frames less the mean of all that were learned from so far.
+    """
     torch.manual_seed(seed)
     n, horizon, gamma = settings.num_envs, settings.horizon, settings.gamma
     envs = envs or gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * n)
     net: Any = network or TwoNetworks(envs)
+    look: Any = nn.Identity() if centre is None else centre
+    mean = None if centre is None else centre.statistics()
     adam = torch.optim.Adam(net.parameters(), lr=settings.learning_rate, eps=1e-5)
     following = torch.as_tensor(envs.reset(seed=seed)[0])
     obs = torch.zeros(horizon, *following.shape, dtype=following.dtype)
@@ -80,7 +88,7 @@ def ppo(
         for t in range(horizon):
             obs[t] = following
             with torch.no_grad():
-                policy, values[t] = net(following)
+                policy, values[t] = net(look(following))
                 action = policy.sample()
                 actions[t], logs[t] = action, policy.log_prob(action)
             seen, reward, terminated, truncated, _ = envs.step(action.numpy())
@@ -92,7 +100,7 @@ def ppo(
                 returns += totals[done].tolist()
                 totals[done] = 0
         with torch.no_grad():
-            later, carried, found = net.value(following), torch.zeros(n), torch.zeros(horizon, n)
+            later, carried, found = net.value(look(following)), torch.zeros(n), torch.zeros(horizon, n)
             for t in reversed(range(horizon)):
                 going = 1 - over[t + 1]
                 found[t] = carried = (
@@ -104,7 +112,7 @@ def ppo(
         for _ in range(settings.epochs):
             for part in torch.randperm(n * horizon).split(settings.batch_size):
                 o, a, before, gained, wanted = (each[part] for each in flat)
-                policy, value = net(o)
+                policy, value = net(look(o))
                 ratio = (policy.log_prob(a) - before).exp()
                 gained = (gained - gained.mean()) / (gained.std() + 1e-8)
                 loss = torch.max(-gained * ratio, -gained * ratio.clamp(1 - settings.clip, 1 + settings.clip)).mean()
@@ -113,5 +121,8 @@ def ppo(
                 loss.backward()
                 nn.utils.clip_grad_norm_(net.parameters(), 0.5)
                 adam.step()
+        if centre is not None and mean is not None:
+            mean.add(flat[0].numpy())
+            centre.follow(mean)
         steps += horizon * n
         yield steps, returns
