@@ -13,6 +13,7 @@ from reactors import rl
 from reactors.errors import ParameterError
 from reactors.rl.dataflow.agents.experience import team_memory
 from tests.rl.agents.comers import Comers
+from tests.rl.agents.going_on import assert_it_goes_on_anywhere
 from tests.rl.agents.test_losses import played
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, more: 
     assert on.digest == whole.digest
     assert not on.notes
     assert rl.load(tmp_path / "run").evaluate(2) == whole.evaluate(2)
+
+
+@pytest.mark.usefixtures("bare_runs")
+def test_it_goes_on_with_any_number_of_workers(tmp_path: Path) -> None:
+    assert_it_goes_on_anywhere(rl.ISAC(**SMALL), SPREAD["env"], tmp_path / "run", **SPREAD["env_kwargs"])
 
 
 def test_discrete_actions_are_refused() -> None:

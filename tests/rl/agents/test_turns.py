@@ -9,6 +9,7 @@ import pettingzoo
 import pytest
 
 from reactors import rl
+from reactors.errors import ParameterError
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
@@ -65,6 +66,24 @@ def test_it_is_the_same_on_any_number_of_workers(kind: Any) -> None:
     assert runs[0].digest == runs[1].digest
     assert runs[0].result.digest == runs[1].result.digest
     assert runs[0].journal[-1]["charts/agents"] == 1
+
+
+@pytest.mark.parametrize("kind", [rl.IDQN, rl.VDN, rl.QMIX])
+@pytest.mark.parametrize("game", ["classic/connect_four_v3", GAME])
+def test_algorithms_with_replay_play_games_of_turns(kind: Any, game: str) -> None:
+    settings: dict[str, Any] = {"num_envs": 2, "horizon": 12, "hidden": (8,), "batch_size": 8, "learning_starts": 48}
+    runs = [
+        rl.train(kind(**settings), game, total_steps=96, seed=3, mode="pipelined", workers=workers, backend="thread")
+        for workers in (1, 2)
+    ]
+    assert runs[0].digest == runs[1].digest
+    assert np.isfinite(runs[0].journal[-1]["losses/td_loss"])
+    assert runs[0].evaluate(2) == 0  # a move that is not allowed would cost one alone
+
+
+def test_an_algorithm_of_continuous_actions_plays_no_board() -> None:
+    with pytest.raises(ParameterError, match=r"group 'agents': ISAC .*Discrete\(7\)"):
+        rl.train(rl.ISAC(), "classic/connect_four_v3")
 
 
 @pytest.mark.usefixtures("bare_runs")

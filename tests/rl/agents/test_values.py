@@ -12,7 +12,8 @@ from pettingzoo.utils.wrappers import BaseWrapper
 from reactors import rl
 from reactors.errors import ParameterError, ReactionError
 from tests.rl.agents.comers import Comers
-from tests.rl.agents.going_on import assert_it_goes_on
+from tests.rl.agents.going_on import assert_it_goes_on, assert_it_goes_on_anywhere
+from tests.rl.agents.matrix_games import Climbing, Monotonic
 from tests.rl.agents.two_step import TwoStep
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ SMALL: dict[str, Any] = {
     "num_envs": 4, "horizon": 8, "hidden": (8,), "batch_size": 16, "learning_starts": 32, "capacity": 500,
     "target_every": 3,
 }  # fmt: skip
+LATER: dict[str, Any] = {**SMALL, "learning_starts": 96}
 SPREAD = "mpe2:simple_spread_v3"
 
 
@@ -69,6 +71,20 @@ def test_it_is_the_same_in_processes(kind: Any) -> None:
 @pytest.mark.usefixtures("bare_runs")
 def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, algorithm: Any, env: str) -> None:
     assert_it_goes_on(algorithm, env, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "env"),
+    [
+        (rl.IPPO(num_envs=4, horizon=8, epochs=2, hidden=(8,), batch_size=16), SPREAD),
+        (rl.IDQN(**LATER, recurrent=6, sequence=4, burn_in=1), "classic/tictactoe_v3"),
+        (rl.QMIX(**SMALL, mixing=4, prioritized=True), SPREAD),
+    ],
+    ids=["IPPO", "IDQN", "QMIX"],
+)
+@pytest.mark.usefixtures("bare_runs")
+def test_it_goes_on_with_any_number_of_workers(tmp_path: Path, algorithm: Any, env: Any) -> None:
+    assert_it_goes_on_anywhere(algorithm, env, tmp_path / "run")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,6 +142,26 @@ def test_the_two_step_game_is_learned_as_in_the_paper(kind: Any, worth: float, s
     algorithm = kind(**settings, **({"mixing": 8} if kind is rl.QMIX else {}))
     done = rl.train(algorithm, TwoStep, total_steps=5_000, seed=seed)
     assert done.evaluate(1) == worth
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "worth", "fits"),
+    [
+        (rl.VDN, Monotonic, 12, False), (rl.QMIX, Monotonic, 12, True),
+        (rl.VDN, Climbing, 0, False), (rl.QMIX, Climbing, 0, False),
+    ],
+)  # fmt: skip
+def test_of_matrix_games_that_are_played_at_random_each_has_what_it_can_say(
+    kind: Any, game: Any, worth: float, fits: bool
+) -> None:
+    settings: dict[str, Any] = {
+        "num_envs": 16, "horizon": 8, "hidden": (16,), "batch_size": 64, "learning_starts": 128, "learning_rate": 0.02,
+        "exploration_final": 1.0, "target_every": 10, "updates_per_step": 0.25,
+    }  # fmt: skip
+    algorithm = kind(**settings, **({"mixing": 8} if kind is rl.QMIX else {}))
+    done = rl.train(algorithm, game, total_steps=1_280, seed=1)
+    assert done.evaluate(1) == worth
+    assert (done.journal[-1]["losses/td_loss"] < 0.1) == fits
 
 
 @pytest.mark.parametrize(
