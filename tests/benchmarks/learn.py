@@ -5,7 +5,9 @@ three agents together, over 20 episodes (60 for TD3) whose seeds training never 
 an algorithm's name is followed by `-frames`, where 95 of 100 balls are caught. `best` are the weights that were the
 best in these evaluations, played again for 100 other episodes; `final` are the last ones, likewise. No run ends early.
 Every run is a process of its own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run,
-`learn.md` one for each algorithm and mode, and pictures have the greedy returns met on the way.
+`learn.md` one for each algorithm and mode, and pictures have the greedy returns met on the way. By `digest` and
+`weights`, a hash, a run can be compared with one that is made again; a version with other figures in its journal has
+another digest, and the same weights.
 
     python tests/benchmarks/learn.py [--only PPO,SAC] [--seeds 5] [--modes sync,pipelined] [--jobs 2]
 """
@@ -67,6 +69,7 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
 
     from reactors import rl
     from reactors.rl.contract.presets.tables import preset_of
+    from reactors.rl.runs.run_folder import fingerprint
 
     torch.set_num_threads(1)
     env, steps, every = RUNS[name]
@@ -90,7 +93,7 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
         "algorithm": name, "environment": env, "mode": mode, "seed": seed, "steps": steps, "seconds": round(seconds, 2),
         "reached_step": reached[0], "reached_seconds": reached[1],
         "best": done.best.evaluate(100, seed=10_000 + seed), "final": done.evaluate(100, seed=10_000 + seed),
-        "trained_steps": done.steps, "digest": done.digest, "curve": curve,
+        "trained_steps": done.steps, "digest": done.digest, "weights": fingerprint(done.weights), "curve": curve,
     }  # fmt: skip
 
 

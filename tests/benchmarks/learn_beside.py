@@ -105,8 +105,9 @@ HEAD = [
     "their own scores; of MPE, whose returns are means over agents, 200 greedy ones). A number a seed.",
     "Contenders have the same hyperparameters, networks and numbers of environments, and one core",
     "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
-    "the digests by which ours can be made again. Seconds are those that",
-    "a processor worked, or where that was not noted, those of the clock, while other work ran beside it.",
+    "the digests by which ours can be made again; a digest is of the journal, too, and another one in a",
+    "version whose journal has other figures. Seconds are those that a processor worked, or where that",
+    "was not noted, those of the clock, while other work ran beside it.",
 ]
 TABLE = [
     "| environment | algorithm | steps | ours | beside | its returns | our seconds / its |",

@@ -99,10 +99,9 @@ class A2CLearning(PolicyGradientLearning):
         values, following = course.split(estimates)
         found = advantages(batch["reward"], values, following, course, config.gamma, config.lam)
         returns, found, n = (found + values).flatten(), found.flatten(), found.numel()
-        if config.normalise:
-            found = normalised(found)
+        worth = normalised(found) if config.normalise else found
         log_prob, entropy = self.net.judge(features[:n], batch["choice"].flatten(0, 1))
-        policy_loss = -(log_prob * found).mean()
+        policy_loss = -(log_prob * worth).mean()
         value_loss = torch.nn.functional.mse_loss(estimates[:n], returns)
         loss = policy_loss + config.value / self.net.scale**2 * value_loss
         if config.entropy:

@@ -157,13 +157,12 @@ class PPOLearning(PolicyGradientLearning):
     ) -> Generator[Flat, None, bool]:
         """Update on one minibatch; returns whether there may be another one."""
         config, clip = self.config, self.clip
-        if config.normalise:
-            advantage = normalised(advantage)
+        worth = normalised(advantage) if config.normalise else advantage
         features = self.net.features(obs)
         log_prob, entropy = self.net.judge(features, actions)
         logs = log_prob - before
         ratio = logs.exp()
-        surrogate = torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+        surrogate = torch.min(ratio * worth, ratio.clamp(1 - clip, 1 + clip) * worth).mean()
         values = self.net.values(features)
         value_loss = self.value_loss(values, values_before, returns)
         loss = config.value / self.net.scale**2 * value_loss - surrogate

@@ -52,6 +52,7 @@ class ParallelSimulation:
         episode: the one that ended in the last step, if one did.
         failure: what was wrong in the last step with an environment that was made again; "" if nothing was.
         restarts: how often the environment was made again.
+        at_end: called when an episode is over, before the next one begins.
         state: what `state()` of the environment gives, with `with_state`.
         next_state: likewise, what the last step led to; another one than `state` where an episode ended.
     """
@@ -68,6 +69,7 @@ class ParallelSimulation:
     ) -> None:
         self.make, self.seed, self.restarting, self.path = make, seed, restarting, path
         self.with_state, self.index = with_state, index
+        self.at_end: Callable[[], None] = lambda: None
         self.state: Any = None
         self.next_state: Any = None
         self.observations: dict[Any, Any] = {}
@@ -136,6 +138,7 @@ class ParallelSimulation:
         else:
             self._end(failed=False)
             led_to = self.next_state
+            self.at_end()
             self._begin_next()
             self.next_state = led_to
         return outcomes

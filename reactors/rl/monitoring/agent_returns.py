@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from reactors.rl.episode import Episode
 
 
+SPEED = {"updates", "frames", "time/learn"}
+"""Figures that say how fast a learner is, not what it has learned."""
+SHARED = ("losses/", "charts/")
+"""Figures with a mean over groups. Others describe the networks of a group: their mean says nothing."""
+
+
 class AgentReturns:
     """Mean returns of the last twenty episodes: of each agent, by name, and of groups, whose agents are `members`.
 
@@ -45,12 +51,13 @@ class AgentReturns:
                     found[f"groups/{name}/episodic_return"] = sum(means[i] for i in members)
         return found
 
-    def of_group(self, i: int, figures: Mapping[str, float]) -> dict[str, float]:
-        """Figures of the learner of group i, under its name, if there are several; others are in no group."""
+    def by_group(self, i: int, figures: Mapping[str, float]) -> dict[str, float]:
+        """The figures of learner i: of one of several groups under its name, and its `SHARED` ones also without it."""
         if not 1 < len(self.members) > i:
-            return {}
+            return dict(figures)
         name = [*self.members][i]
-        return {f"groups/{name}/{key}": x for key, x in figures.items() if key.startswith(("losses/", "charts/"))}
+        shared = {key: x for key, x in figures.items() if key.startswith(SHARED) or key in SPEED}
+        return shared | {f"groups/{name}/{key}": x for key, x in figures.items() if key not in SPEED}
 
     def state_dict(self) -> dict[str, Any]:
         """The returns of the last episodes."""

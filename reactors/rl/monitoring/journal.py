@@ -127,14 +127,15 @@ class Journal(Stateful):
         if self.returns:
             row["charts/episodic_return"] = statistics.fmean(self.returns)
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
-        by_learner = [self.figures[i].value for i in self.figures.present]
+        by_learner = [
+            self.figures[i].value if self.agents is None else self.agents.by_group(i, self.figures[i].value)
+            for i in self.figures.present
+        ]
         for name in dict.fromkeys(name for figures in by_learner for name in figures):
             numbers = [figures[name] for figures in by_learner if name in figures]
             row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
         if self.agents is not None:
             row |= self.agents.figures()
-            for i, figures in zip(self.figures.present, by_learner, strict=True):
-                row |= self.agents.of_group(i, figures)
         row["global_step"] = int(row["global_step"])
         row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
         updates, frames = int(row.pop("updates", 0)), int(row.pop("frames", 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.contract.agents import PlayingTogether
@@ -11,7 +12,6 @@ from reactors.rl.envs.simulation import seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from reactors.rl.contract.agents import Company
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
@@ -63,6 +63,7 @@ def watch_together(
     simulation = simulation_of(lambda: env, seed=seed, path="the episode")
     try:
         for number in range(episodes):
+            simulation.at_end = partial(shown, number)  # after its last step the next episode is there
             simulation.begin_with(seed_of(seed, number))
             episode = None
             while episode is None:
@@ -89,23 +90,6 @@ def episode_of(company: Company, env: Any, seed: int) -> Iterator[bool]:
         (actions,) = playing([seen_by(simulation)])
         episode, gone = advance(simulation, actions)
         playing.ended(0, gone)
-
-
-def film_together(company: Company, env: Any, folder: Path, episodes: int, seed: int) -> list[float]:
-    """Greedy episodes as videos in a folder; their returns."""
-    from moviepy import ImageSequenceClip  # type: ignore[import-untyped]
-
-    folder.mkdir(parents=True, exist_ok=True)
-    frames: dict[int, list[Any]] = {}
-    fps = (env.metadata or {}).get("render_fps", 30)
-    returns = watch_together(
-        company, env, episodes, seed, lambda number: frames.setdefault(number, []).append(env.render())
-    )
-    for number, pictures in frames.items():
-        clip = ImageSequenceClip(pictures, fps=fps)
-        clip.write_videofile(str(folder / f"rl-video-episode-{number}.mp4"), logger=None)
-        clip.close()
-    return returns
 
 
 def advance(simulation: ParallelSimulation, actions: Mapping[Any, Any]) -> tuple[Episode | None, Container[Any] | None]:

@@ -18,7 +18,8 @@ from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.envs.spaces import reader
-from reactors.rl.monitoring.together import film_together, watch_together
+from reactors.rl.monitoring.films import film_together
+from reactors.rl.monitoring.together import watch_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable

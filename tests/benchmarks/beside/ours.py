@@ -11,6 +11,7 @@ from beside import spread
 from beside.task import SPREAD, Learned, Task, Watch, evaluate
 
 from reactors import rl
+from reactors.rl.runs.run_folder import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,17 @@ def run(task: Task) -> Learned:
             watch.returns.clear()
             watch.ended(int(row["global_step"]), [row["charts/episodic_return"] / agents])
     mean, deviation = spread.evaluate(task.seed, done) if task.env == SPREAD else evaluate(task, chooses(done, task))
-    return Learned(done.steps, seconds, processor, watch.returns[-1], mean, deviation, watch.curve, done.digest)
+    return Learned(
+        done.steps,
+        seconds,
+        processor,
+        watch.returns[-1],
+        mean,
+        deviation,
+        watch.curve,
+        done.digest,
+        fingerprint(done.weights),
+    )
 
 
 def chooses(done: rl.Trained, task: Task) -> Callable[[Any], Any]:

@@ -119,7 +119,9 @@ class Learned:
     curve: list[tuple[int, float]]
     """Steps, and the mean return of the last training episodes then."""
     digest: str = ""
-    """Of a run of ours, by which it can be made again."""
+    """Of a run of ours, by which it can be made again; a version with other figures in its journal has another one."""
+    weights: str = ""
+    """A hash of its weights alone."""
 
 
 class Watch:

@@ -39,7 +39,11 @@ MISTAKES = (
                 "((last.ratio - 1) > self.clip)",
                 "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
             ),
-            Mistake("PPO does not normalise advantages", "if config.normalise:", "if False:"),
+            Mistake(
+                "PPO does not normalise advantages",
+                "normalised(advantage) if config.normalise else",
+                "normalised(advantage) if False else",
+            ),
             Mistake("PPO learns values without their advantages", "returns = found + values", "returns = values"),
             Mistake(
                 "PPO takes the minibatches of all epochs in one order",
@@ -59,8 +63,8 @@ MISTAKES = (
             ),
             Mistake(
                 "A2C climbs away from advantages",
-                "policy_loss = -(log_prob * found).mean()",
-                "policy_loss = (log_prob * found).mean()",
+                "policy_loss = -(log_prob * worth).mean()",
+                "policy_loss = (log_prob * worth).mean()",
             ),
             Mistake(
                 "A2C learns values from advantages",

@@ -68,6 +68,19 @@ def test_the_journal_has_agents_and_groups() -> None:
     assert {"groups/good/losses/policy_loss", "groups/adversary/losses/entropy", "losses/value_loss"} <= {*last}
 
 
+def test_figures_of_a_network_are_those_of_its_group() -> None:
+    last = rl.train(rl.IPPO(**SMALL, **TAG), "mpe2:simple_tag_v3", total_steps=64).journal[-1]
+    for name in ("policy/spread", "values/mean", "values/spread", "advantages/spread"):
+        assert name not in last
+        assert last[f"groups/good/{name}"] != last[f"groups/adversary/{name}"]
+    losses = [last[f"groups/{name}/losses/value_loss"] for name in ("good", "adversary")]
+    assert last["losses/value_loss"] == pytest.approx(sum(losses) / 2)
+    assert not {"groups/good/time/learn", "groups/good/updates"} & {*last}
+    alone = rl.train(rl.IPPO(**SMALL), "mpe2:simple_spread_v3", total_steps=64).journal[-1]
+    assert {"policy/spread", "values/mean"} <= {*alone}
+    assert not any(name.startswith("groups/") for name in alone)
+
+
 def test_only_steps_that_were_made_count() -> None:
     done = rl.train(rl.IPPO(**SMALL), lambda: Comers(5), total_steps=64, seed=2)
     assert all(0 < row["charts/agents"] < 5 for row in done.journal)

@@ -31,6 +31,14 @@ def test_every_row_of_a_policy_gradient_has_them(algorithm: Any, env: str) -> No
         assert "torso/dead" not in row
 
 
+@pytest.mark.parametrize("algorithm", [rl.A2C, rl.PPO, rl.IPPO])
+def test_the_scale_of_advantages_is_theirs_before_they_are_normalised(algorithm: Any) -> None:
+    kind: Any = {} if algorithm is rl.IPPO else {"normalise": True}
+    env = "mpe2:simple_spread_v3" if algorithm is rl.IPPO else "CartPole-v1"
+    done = rl.train(algorithm(num_envs=4, horizon=16, hidden=(8,), **kind), env, total_steps=64, seed=1)
+    assert abs(done.journal[-1]["advantages/spread"] - 1) > 0.01
+
+
 def learning(space: gym.Space[Any], actions: gym.Space[Any], **chosen: Any) -> Any:
     return rl.A2C(**chosen).learning(space, actions, 0)
 
