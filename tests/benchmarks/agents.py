@@ -1,4 +1,7 @@
-"""Multi-agent inference: a world broadcasts what all see, each agent's network picks an action, the world gathers."""
+"""Multi-agent inference: a world broadcasts what all see, each agent's network picks an action, the world gathers.
+
+In the last variant ten cars cross a traffic junction, with policies that have learned to; the others' are untrained.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import cluster
+import junction
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -20,8 +24,11 @@ from reactors import rl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-POLICIES = {"small": (16, 64, 64, 5), "large": (256, 1024, 1024, 1024, 18)}
-CASES = {f"{agents} agents, {policy} policy": (agents, policy) for policy in POLICIES for agents in (4, 10, 16)}
+POLICIES = {"small": (16, 64, 64, 5), "large": (256, 1024, 1024, 1024, 18), "trained": junction.SIZES}
+CASES = {
+    f"{agents} agents, {policy} policy": (agents, policy) for policy in ("small", "large") for agents in (4, 10, 16)
+}
+CASES["10 cars, trained policy"] = (junction.CARS, "trained")
 SMALL = tuple(case for case in CASES if "small" in case)
 BATCHED = "rl.Policies"
 LARGE = tuple(case for case in CASES if "large" in case)
@@ -40,6 +47,7 @@ row = Row(
         Bar(ALL, "loop", 1.6, LARGE),
         Bar(BATCHED, "loop", 5, SMALL),
     ),
+    prepare=lambda case: junction.said() if CASES[case][1] == "trained" else "",
     check_rounds=20,
 )
 
@@ -47,13 +55,16 @@ row = Row(
 class Policy:
     """An agent's network."""
 
-    def __init__(self, index: int, sizes: tuple[int, ...]) -> None:
+    def __init__(self, index: int, policy: str) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(index)
+        sizes = POLICIES[policy]
         layers: list[nn.Module] = []
         for before, after in itertools.pairwise(sizes):
             layers += [nn.Linear(before, after), nn.ReLU()]
         self.index, self.net = index, nn.Sequential(*layers[:-1])
+        if policy == "trained":
+            junction.load(self.net, junction.learned()["weights"])
 
     def act(self, seen: torch.Tensor) -> int:
         """The best action by what this agent sees."""
@@ -80,9 +91,13 @@ class Scene:
         self.total = (self.total * 31 + int(actions.sum())) % 1_000_003
 
 
-def timed(case: str, rounds: int, infer: Callable[[Array], Any]) -> Sample:
+def scene_of(case: str) -> Scene | junction.Crossing:
     agents, policy = CASES[case]
-    scene, watch = Scene(agents, POLICIES[policy][0]), Stopwatch(rounds, 10)
+    return junction.Crossing() if policy == "trained" else Scene(agents, POLICIES[policy][0])
+
+
+def timed(case: str, rounds: int, infer: Callable[[Array], Any]) -> Sample:
+    scene, watch = scene_of(case), Stopwatch(rounds, 10)
     while watch.running():
         scene.step(np.asarray(infer(scene.observe())))
     return Sample(watch.seconds, scene.total)
@@ -92,9 +107,10 @@ class World(rx.Reactor):
     actions = rx.Input(shape=(), dtype=np.int64, width="agents")
     observation = rx.Output(shape=("agents", "size"), dtype=np.float32)
 
-    def __init__(self, agents: int, size: int, rounds: int) -> None:
-        self.agents, self.size = agents, size
-        self.scene, self.watch = Scene(agents, size), Stopwatch(rounds, 10)
+    def __init__(self, case: str, rounds: int) -> None:
+        self.agents, policy = CASES[case]
+        self.size = POLICIES[policy][0]
+        self.scene, self.watch = scene_of(case), Stopwatch(rounds, 10)
 
     @rx.reaction(rx.startup, effects=observation)
     def reset(self) -> None:
@@ -114,12 +130,13 @@ class Agent(rx.Reactor):
     observation = rx.Input(shape=("agents", "size"), dtype=np.float32)
     action = rx.Output(shape=(), dtype=np.int64)
 
-    def __init__(self, agents: int, sizes: tuple[int, ...]) -> None:
-        self.agents, self.size, self.sizes = agents, sizes[0], sizes
+    def __init__(self, case: str) -> None:
+        self.agents, self.name = CASES[case]
+        self.size = POLICIES[self.name][0]
 
     @rx.reaction(rx.startup)
     def load(self) -> None:
-        self.policy = Policy(self.bank_index, self.sizes)
+        self.policy = Policy(self.bank_index, self.name)
 
     @rx.reaction(observation, effects=action)
     def act(self) -> None:
@@ -129,13 +146,12 @@ class Agent(rx.Reactor):
 class MultiAgent(rx.Reactor):
     def __init__(self, case: str, rounds: int, *, batched: bool = False) -> None:
         agents, policy = CASES[case]
-        sizes = POLICIES[policy]
-        self.world = World(agents, sizes[0], rounds)
+        self.world = World(case, rounds)
         if batched:
-            self.agents: Any = rl.Policies([Policy(i, sizes).net for i in range(agents)], shape=sizes[:1])
+            self.agents: Any = rl.Policies([Policy(i, policy).net for i in range(agents)], shape=POLICIES[policy][:1])
             rx.connect(self.world.observation, self.agents.observations)
         else:
-            self.agents = rx.bank(agents, Agent, agents, sizes)
+            self.agents = rx.bank(agents, Agent, case)
             rx.connect(self.world.observation, self.agents.observation, broadcast=True)
         rx.connect(self.agents.action, self.world.actions, after=0)
 
@@ -167,7 +183,7 @@ def batched(case: str) -> Iterator[Measure]:
 @row.peer("loop")
 def loop(case: str) -> Iterator[Measure]:
     agents, policy = CASES[case]
-    policies = [Policy(i, POLICIES[policy]) for i in range(agents)]
+    policies = [Policy(i, policy) for i in range(agents)]
 
     def infer(seen: Array) -> list[int]:
         tensor = torch.from_numpy(seen)
@@ -176,14 +192,14 @@ def loop(case: str) -> Iterator[Measure]:
     yield lambda rounds: timed(case, rounds, infer)
 
 
-@row.peer(IDEAL)
+@row.peer(IDEAL, variants=(*SMALL, *LARGE))
 def apart(case: str) -> Iterator[Measure]:
     """Each of so many processes has its share of the agents, and a scene of its own."""
     agents, policy = CASES[case]
 
     def measure(rounds: int) -> Sample:
         def member(part: int) -> Callable[[], None]:
-            policies = [Policy(i, POLICIES[policy]) for i in block(part, CORES, agents)]
+            policies = [Policy(i, policy) for i in block(part, CORES, agents)]
             scene = Scene(agents, POLICIES[policy][0])
 
             def play() -> None:
@@ -206,7 +222,7 @@ def apart(case: str) -> Iterator[Measure]:
 def ray_actors(case: str) -> Iterator[Measure]:
     agents, policy = CASES[case]
     with cluster.started(agents) as ray:
-        actors = [ray.remote(Policy).remote(i, POLICIES[policy]) for i in range(agents)]
+        actors = [ray.remote(Policy).remote(i, policy) for i in range(agents)]
         yield lambda rounds: timed(
             case, rounds, lambda seen: ray.get([actor.act_array.remote(seen) for actor in actors])
         )
@@ -216,7 +232,7 @@ def ray_actors(case: str) -> Iterator[Measure]:
 def ray_compiled(case: str) -> Iterator[Measure]:
     agents, policy = CASES[case]
     with cluster.started(agents) as ray:
-        actors = [ray.remote(Policy).remote(i, POLICIES[policy]) for i in range(agents)]
+        actors = [ray.remote(Policy).remote(i, policy) for i in range(agents)]
         graph = cluster.Compiled(ray, actors, "act_array")
 
         def measure(rounds: int) -> Sample:
@@ -230,11 +246,10 @@ def ray_compiled(case: str) -> Iterator[Measure]:
 @row.peer("shared-memory pool")
 def by_hand(case: str) -> Iterator[Measure]:
     agents, name = CASES[case]
-    sizes = POLICIES[name]
-    given, actions = shared((agents, sizes[0]), np.float32), shared((agents,), np.int64)
+    given, actions = shared((agents, POLICIES[name][0]), np.float32), shared((agents,), np.int64)
 
     def member(i: int) -> Callable[[], None]:
-        policy, tensor = Policy(i, sizes), torch.from_numpy(given)
+        policy, tensor = Policy(i, name), torch.from_numpy(given)
 
         def step() -> None:
             actions[i] = policy.act(tensor)

@@ -67,6 +67,8 @@ class Row:
     check_rounds: int = 30
     further: tuple[str, ...] = ()
     """Variants that only `make papers` measures."""
+    prepare: Callable[[str], str] | None = None
+    """Makes what all peers of a variant need, before they start; returns what there is to say of it."""
     note: str = ""
     """Figures from elsewhere, for reference only: they take part in no ratio."""
     peers: dict[str, Peer] = field(default_factory=dict)

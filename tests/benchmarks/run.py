@@ -147,11 +147,14 @@ class Bench:
             if self.options.variants and not any(part.lower() in variant.lower() for part in self.options.variants):
                 continue
             taking_part = [(peer.name, peer.group) for peer in peers if variant in peer.variants]
+            about = row.prepare(variant) if row.prepare else ""
             before = capacity()
             figures = self.variant(module, row, variant, taking_part)
             ceiling = (before + capacity()) / 2
             verdicts = self.judge(row, variant, figures)
             self.show(row, variant, figures, verdicts)
+            if about:
+                print(f"  ({about})")
             lost = efficiency(row, figures, ceiling)
             if lost:
                 print(f"  -> efficiency: {lost[0]:.2f} of {lost[1]}")
@@ -160,7 +163,7 @@ class Bench:
             sys.stdout.flush()
             results.append(
                 {
-                    "row": module, "variant": variant, "unit": row.unit, "capacity": round(ceiling, 2),
+                    "row": module, "variant": variant, "about": about, "unit": row.unit, "capacity": round(ceiling, 2),
                     "efficiency": lost and {"ratio": round(lost[0], 3), "ideal": lost[1]},
                     "figures": {name: asdict(figure) for name, figure in figures.items()},
                     "bars": [asdict(verdict) | {"met": verdict.met} for verdict in verdicts],

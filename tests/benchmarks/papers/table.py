@@ -69,6 +69,6 @@ def of_row(
                     best = sorted(mine["values"])[len(mine["values"]) // 2]
                     times = f" ({row.speedup(best, middle):.2f})"
                 cells.append(short(middle) + times)
-            yield [result["variant"], *cells]
+            yield [", ".join(filter(None, (result["variant"], result["about"]))), *cells]
 
     return make
