@@ -255,5 +255,5 @@ def team_rows(
         observation, mask = observations[env][agent]
         row["obs"], row["agent"], row["env"] = observation, j, env
         if team.masked:
-            row["mask"] = True if mask is None else np.asarray(mask, bool)
+            row["mask"] = True if mask is None else mask
     return rows, [(env, agent) for env, _, agent in where]

@@ -114,7 +114,7 @@ def _games(
             forget_those(known, each.cast, each.team, i, gone)
 
     found = []
-    for i, episode in enumerate(played(make, episodes, seed, choose, ended)):
+    for i, episode in enumerate(played(cast, make, episodes, seed, choose, ended)):
         returns = [*zip(cast.agents, episode.returns, strict=True)]
         own, others = ([x for agent, x in returns if (agent in mine[i]) is of_mine] for of_mine in (True, False))
         found.append((statistics.fmean(own), statistics.fmean(others)))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.contract.agents import PlayingTogether
-from reactors.rl.envs.agents.sources import unmasked
+from reactors.rl.envs.agents.masks import seen_by
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from reactors.rl.contract.agents import Company
+    from reactors.rl.envs.agents.cast import Cast
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
     from reactors.rl.episode import Episode
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 def play_together(company: Company, make: Callable[[], Any], episodes: int, seed: int) -> list[Episode]:
     """So many greedy episodes, each in an environment with a seed of its own, in their order."""
     playing = PlayingTogether(company, episodes)
-    return played(make, episodes, seed, playing, playing.ended)
+    return played(company.cast, make, episodes, seed, playing, playing.ended)
 
 
 def played(
+    cast: Cast,
     make: Callable[[], Any],
     episodes: int,
     seed: int,
@@ -42,7 +44,7 @@ def played(
         for simulation in simulations:
             simulation.reset()
         while None in found:
-            chosen = choose([seen_by(each) if found[i] is None else {} for i, each in enumerate(simulations)])
+            chosen = choose([seen_by(each, cast) if found[i] is None else {} for i, each in enumerate(simulations)])
             for i in [i for i, episode in enumerate(found) if episode is None]:
                 found[i], gone = advance(simulations[i], chosen[i])
                 ended(i, gone)
@@ -68,7 +70,7 @@ def watch_together(
             episode = None
             while episode is None:
                 shown(number)
-                (actions,) = playing([seen_by(simulation)])
+                (actions,) = playing([seen_by(simulation, company.cast)])
                 episode, gone = advance(simulation, actions)
                 playing.ended(0, gone)
             returns.append(episode.total)
@@ -87,7 +89,7 @@ def episode_of(company: Company, env: Any, seed: int) -> Iterator[bool]:
     episode = None
     while episode is None:
         yield False
-        (actions,) = playing([seen_by(simulation)])
+        (actions,) = playing([seen_by(simulation, company.cast)])
         episode, gone = advance(simulation, actions)
         playing.ended(0, gone)
 
@@ -98,9 +100,3 @@ def advance(simulation: ParallelSimulation, actions: Mapping[Any, Any]) -> tuple
     if simulation.episode is not None:
         return simulation.episode, None
     return None, {each.agent for each in outcomes if each.terminated or each.truncated}
-
-
-def seen_by(simulation: ParallelSimulation) -> dict[Any, Any]:
-    """What each agent that is there sees, with its mask."""
-    infos = simulation.infos
-    return {agent: unmasked(seen, infos.get(agent, {})) for agent, seen in simulation.observations.items()}

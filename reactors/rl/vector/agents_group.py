@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.envs.agents.sources import MASK, unmasked, without_mask
+from reactors.rl.envs.agents.masks import MASK, mask_of, unmasked, without_mask
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.spaces import WrongValueError, reader, writer
@@ -109,12 +109,8 @@ class AgentsGroup(Share):
         if agent not in simulation.observations:
             return True
         _, given = unmasked(simulation.observations[agent], simulation.infos.get(agent, {}))
-        if given is None:
-            return True
-        mask, shape = np.asarray(given, bool), self.layout.masks.spaces[i].shape
-        if mask.shape != shape:
-            raise simulation.error(f"the action_mask of agent {agent!r} is of shape {mask.shape}, and not of {shape}")
-        return mask
+        mask = mask_of(simulation, agent, given, self.layout.cast.actions[i], masked=True)
+        return True if mask is None else mask
 
     def _write(self, block: Any, e: int, i: int, simulation: ParallelSimulation, observation: Any) -> None:
         layout = self.layout

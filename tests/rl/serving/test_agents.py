@@ -11,9 +11,10 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError, ValueMismatchError
+from reactors.rl.envs.agents.masks import seen_by
+from reactors.rl.envs.agents.sources import cast_of
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.errors import NotFiniteError
-from reactors.rl.monitoring.together import seen_by
 from tests.rl.agents.comers import Comers
 from tests.rl.serving.test_serving import WAYS, during, settled
 
@@ -47,10 +48,10 @@ def asking(source: Any, clients: Callable[[Any], object], way: dict[str, Any] = 
 
 def episode(make: Callable[[], Any]) -> list[dict[Any, Any]]:
     """What agents see, with their masks, in the steps of an episode of arbitrary actions that are allowed."""
-    simulation, found = simulation_of(make, seed=3), []
+    simulation, cast, found = simulation_of(make, seed=3), cast_of(make, "main"), []
     simulation.reset()
     while simulation.episode is None:
-        seen = seen_by(simulation)
+        seen = seen_by(simulation, cast)
         found.append(seen)
         space = simulation.env.action_space
         simulation.step(
@@ -160,7 +161,7 @@ def test_each_agent_remembers_its_own_episode_in_each_session() -> None:
             "a_0",
             {"observation": [0, 0, 0], "action_mask": [1, 0]},
             ValueMismatchError,
-            r"takes an action_mask of shape \(3,\), and was given one of shape \(2,\)",
+            r"was given an action_mask of shape \(2,\) and dtype int64; make it of shape \(3,\)",
         ),
         (
             "a_0",

@@ -15,7 +15,7 @@ import numpy as np
 
 from reactors.rl.contract.agents import act_for, by_memory, sides_of
 from reactors.rl.dataflow.agents.past_policies import PastPolicies
-from reactors.rl.monitoring.together import seen_by
+from reactors.rl.envs.agents.masks import seen_by
 from reactors.rl.opponents import BEGIN
 
 if TYPE_CHECKING:
@@ -106,7 +106,11 @@ class Opponents:
         """In round `number`, what those do that past policies play and that are there, by environment and agent."""
         found: list[dict[Any, Any]] = [{} for _ in simulations]
         there = [
-            {agent: seen for agent, seen in seen_by(simulation).items() if not self.learns[env, self.place[agent]]}
+            {
+                agent: seen
+                for agent, seen in seen_by(simulation, self.cast).items()
+                if not self.learns[env, self.place[agent]]
+            }
             if self.side[env] != NONE
             else {}
             for env, simulation in enumerate(simulations)

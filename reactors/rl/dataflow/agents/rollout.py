@@ -10,7 +10,7 @@ import numpy as np
 from reactors.rl.checkpoints.agents import agents_form, agents_state, restore_agents
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.envs.agents.cast import width
-from reactors.rl.envs.agents.sources import unmasked
+from reactors.rl.envs.agents.masks import mask_of, unmasked
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import WrongValueError, reader, rows_writer, writer
@@ -165,7 +165,7 @@ class _TeamRows:
     """
 
     def __init__(self, cast: Cast, team: Team, num_envs: int) -> None:
-        actions = actions_of(cast, team)
+        self.actions = actions = actions_of(cast, team)
         self.team, self.who = team, [(j, cast.agents[i]) for j, i in enumerate(team.members)]
         self.dtype, self.taken = team.seen(actions), reader(actions)
         self.put, self.put_together = writer(team.observation_space), rows_writer(team.observation_space)
@@ -207,14 +207,14 @@ class _TeamRows:
     ) -> None:  # fmt: skip
         """Write what agents see, now or "next_", each to its place."""
         block = self.fields[f"{which}obs"][t, e]
-        if self.team.masked:
-            masks = self.fields[f"{which}masks"][t, e]
+        infos = {} if over else simulation.infos  # what is said now is of the next episode
+        masked = self.team.masked
+        if masked or infos:
             for i, (j, agent) in enumerate(agents):
-                info = {} if over else simulation.infos.get(agent, {})  # what is said now is of the next episode
-                seen[i], mask = unmasked(seen[i], info)
-                masks[j] = True if mask is None else np.asarray(mask, np.bool_)
-                if which and not masks[j].any():  # of one that waits: nothing is known of what it may do when it acts
-                    masks[j] = True
+                seen[i], given = unmasked(seen[i], infos.get(agent, {}))
+                mask = mask_of(simulation, agent, given, self.actions, masked=masked, acts=not which)
+                if masked:
+                    self.fields[f"{which}masks"][t, e, j] = True if mask is None else mask
         if self.put_together(block, [j for j, _ in agents], seen):
             return
         for (j, agent), each in zip(agents, seen, strict=True):

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.lowlevel import did_you_mean
-from reactors.rl.envs.agents.cast import SOME, n_actions, some
-from reactors.rl.envs.agents.sources import unmasked
+from reactors.rl.envs.agents.cast import SOME, some
+from reactors.rl.envs.agents.masks import allowed, unmasked
 from reactors.rl.envs.observed import Observed
+from reactors.rl.envs.spaces import WrongValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.envs.agents.cast import Cast
+    from reactors.rl.envs.spaces import Space
 
     Seen = tuple[NDArray[Any], NDArray[np.bool_] | None]  # an observation, and which actions are allowed
 
@@ -56,9 +57,7 @@ class ObservedByAgents:
         seen, mask = unmasked(observation, {})
         who = f"agent {str(agent)!r} of {path}"
         taken = self.observed[i].checked(seen, who)
-        return taken, None if mask is None or not self.cast.masked else _mask(
-            mask, n_actions(self.cast.actions[i]), who
-        )
+        return taken, None if mask is None or not self.cast.masked else _mask(mask, self.cast.actions[i], who)
 
     def all(self, observations: object, path: str) -> dict[Any, Seen]:
         """The checked observations of all present agents, by agent."""
@@ -71,14 +70,11 @@ class ObservedByAgents:
         return {self.cast.agents[self.place(each, path)]: self.checked(each, x, path) for each, x in by_agent.items()}
 
 
-def _mask(given: Any, n: int, who: str) -> NDArray[np.bool_]:
-    mask = np.asarray(given)
-    if mask.shape != (n,) or mask.dtype.kind not in "biuf":
-        raise ValueMismatchError(
-            f"{who} takes an action_mask of shape ({n},), and was given one of shape {mask.shape} and dtype "
-            f"{mask.dtype}; say of each action whether it is allowed"
-        )
-    allowed: NDArray[np.bool_] = mask.astype(bool)
-    if not allowed.any():
+def _mask(given: Any, actions: Space, who: str) -> NDArray[np.bool_]:
+    try:
+        mask = allowed(given, actions)
+    except WrongValueError as error:
+        raise ValueMismatchError(f"{who} was given an action_mask {error}") from error
+    if not mask.any():
         raise ValueMismatchError(f"{who} was given an action_mask that allows no action; let it allow one")
-    return allowed
+    return mask

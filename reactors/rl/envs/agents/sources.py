@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,19 +14,18 @@ from gymnasium.envs.registration import EnvSpec
 from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import in_words
 from reactors.rl.envs.agents.cast import Cast
+from reactors.rl.envs.agents.masks import MASK, OBSERVATION, allowed, has_mask, unmasked, without_mask
 from reactors.rl.envs.agents.mistaken import of_one
 from reactors.rl.envs.agents.turns import takes_turns
 from reactors.rl.envs.named import imported, known, named, of_installed, spec_of, spelled
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
+from reactors.rl.envs.spaces import WrongValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from reactors.rl.envs.spaces import Space
-
-OBSERVATION, MASK = "observation", "action_mask"
-"""PettingZoo's names: of the parts of an observation with a mask, and of a mask in an agent's info."""
 
 
 def agents_maker(env: Any, kwargs: Mapping[str, Any], path: str) -> Callable[[], Any]:
@@ -144,7 +142,7 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
         actions = tuple(env.action_space(agent) for agent in agents)
         turns = takes_turns(env)
         told = env.reset(seed=0)
-        infos = env.infos if turns else told[1]
+        observations, infos = ({env.agent_selection: env.observe(env.agent_selection)}, env.infos) if turns else told
         state = _state_space(env)
     except Exception as error:
         what = f"what its function makes is a {type(env).__name__}"
@@ -159,20 +157,30 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
     finally:
         if hasattr(env, "close"):
             env.close()
-    masked = all(_with_mask(space) for space in spaces) or any(MASK in info for info in infos.values())
+    masked = any(map(has_mask, spaces)) or any(MASK in info for info in infos.values())
+    for agent, space, action_space in zip(agents, spaces, actions, strict=True):
+        _check_mask(
+            f"{path}: the action_mask of agent {agent!r} is",
+            observations.get(agent),
+            infos.get(agent, {}),
+            space,
+            action_space,
+        )
     return Cast(agents, tuple(map(without_mask, spaces)), actions, state, masked, turns)
 
 
-def _with_mask(space: Space) -> bool:
-    return isinstance(space, gym.spaces.Dict) and {*space.spaces} == {OBSERVATION, MASK}
-
-
-def without_mask(space: Space) -> Space:
-    """What an agent sees beside its mask."""
-    if not _with_mask(space):
-        return space
-    found: Space = space[OBSERVATION]  # type: ignore[index]
-    return found
+def _check_mask(said: str, observation: Any, info: Mapping[str, Any], space: Space, actions: Space) -> None:
+    seen, given = unmasked(observation, info)
+    if given is None:
+        return
+    if seen is not observation and not isinstance(space, gym.spaces.Dict):
+        raise ParameterError(
+            f"{said} in its observation, whose space is {space}; let that be a Dict of {OBSERVATION!r} and {MASK!r}"
+        )
+    try:
+        allowed(given, actions)
+    except WrongValueError as error:
+        raise ParameterError(f"{said} {error}") from error
 
 
 def _state_space(env: Any) -> gym.spaces.Box | None:
@@ -186,10 +194,3 @@ def _state_space(env: Any) -> gym.spaces.Box | None:
     if state.ndim == 3 and state.dtype == np.uint8:
         return gym.spaces.Box(0, 255, state.shape, np.uint8)
     return gym.spaces.Box(-np.inf, np.inf, (state.size,), np.float32)
-
-
-def unmasked(observation: Any, info: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What an agent sees, and its mask, wherever that is; None if there is none."""
-    if isinstance(observation, Mapping) and MASK in observation:
-        return observation[OBSERVATION], observation[MASK]
-    return observation, info.get(MASK)
