@@ -6,6 +6,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import torch
+from beside.task import Game
 from papers.table import Table
 from run import short
 
@@ -13,29 +14,52 @@ from tests.catch import SETTINGS, Catch
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def parts(impala: Mapping[str, Any], appo: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Algorithms with each of the paper's four parts, and without it, and options of their training."""
+    from reactors import rl
+
+    replay, encoder, loader = {"replay_slots": 64, "replay_proportion": 0.5}, {"latent": 64}, {"loaders": 1}
+    return {
+        "V-trace alone (IMPALA)": (rl.IMPALA(**impala), {}),
+        "with replay": (rl.IMPALA(**{**impala, **replay}), {}),
+        "with an auto-encoder": (rl.IMPALA(**{**impala, **encoder}), {}),
+        "with a loader": (rl.IMPALA(**impala), loader),
+        "with PPO's loss (APPO)": (rl.APPO(**appo), {}),
+        "APPO with replay": (rl.APPO(**{**appo, **replay}), {}),
+        "APPO with an auto-encoder": (rl.APPO(**{**appo, **encoder}), {}),
+        "APPO with a loader": (rl.APPO(**appo), loader),
+        "APPO with all three": (rl.APPO(**{**appo, **replay, **encoder}), loader),
+    }
+
+
+def minatar(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
+    """MinAtar's Breakout with each part, and without it; in five minutes each, far from all that can be learned."""
+    from reactors import rl
+    from reactors.rl.contract.presets.tables import needed_preset
+
+    torch.set_num_threads(1)
+    settings: Any = needed_preset(rl.APPO, "MinAtar/Breakout-v1").values
+    steps, seed = 6_400 if options.quick else 500_000, 0
+    yield ["MinAtar Breakout", f"return of the last 20 episodes of {steps:,} steps", "steps/s", "digest"]
+    for name, (algorithm, more) in parts(settings, settings).items():
+        done = rl.train(
+            algorithm, Game("breakout"), total_steps=steps, seed=seed, mode="pipelined", workers=2, **more
+        )  # fmt: skip
+        last = done.journal[-1]
+        yield [name, f"{last['charts/episodic_return']:.2f}", short(done.steps / last["seconds"]), done.digest[:12]]
 
 
 def ablations(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
-    """Catch in frames of 42x42 with each of the paper's four parts, and without it."""
+    """Catch in frames of 42x42 with each part, and without it."""
     from reactors import rl
 
     torch.set_num_threads(1)
-    impala, appo = rl.IMPALA(**SETTINGS["IMPALA"]), rl.APPO(**SETTINGS["APPO"])
-    replay = {"replay_slots": 64, "replay_proportion": 0.5}
-    runs: dict[str, tuple[Any, dict[str, Any]]] = {
-        "V-trace alone (IMPALA)": (impala, {}),
-        "with replay": (rl.IMPALA(**SETTINGS["IMPALA"] | replay), {}),
-        "with an auto-encoder": (rl.IMPALA(**SETTINGS["IMPALA"] | {"latent": 64}), {}),
-        "with PPO's loss (APPO)": (appo, {}),
-        "APPO with replay": (rl.APPO(**SETTINGS["APPO"] | replay), {}),
-        "APPO with an auto-encoder": (rl.APPO(**SETTINGS["APPO"] | {"latent": 64}), {}),
-        "APPO with a loader": (appo, {"loaders": 1}),
-        "APPO with all three": (rl.APPO(**SETTINGS["APPO"] | replay | {"latent": 64}), {"loaders": 1}),
-    }
     yield ["Catch, 42x42", "balls caught of 100, by seed", "steps to 95, median", "steps/s"]
     steps, seeds = (8_000, 1) if options.quick else (60_000, 3)
-    for name, (algorithm, more) in runs.items():
+    for name, (algorithm, more) in parts(SETTINGS["IMPALA"], SETTINGS["APPO"]).items():
         caught, reached, rates = [], [], []
         for seed in range(seeds):
             done = rl.train(
@@ -52,4 +76,4 @@ def ablations(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]
         yield [name, ", ".join(f"{100 * each:.0f}" for each in caught), middle, short(statistics.median(rates))]
 
 
-TABLES = (Table("impala-parts", ablations),)
+TABLES = (Table("impala-parts", ablations), Table("impala-minatar", minatar))
