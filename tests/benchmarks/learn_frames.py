@@ -5,13 +5,15 @@
     make learn_frames ARGS="pong-dqn --steps 2000000 --out runs/pong-dqn"
 
 Results go to docs/learning: `GAME.csv`, with another seed than 0 `GAME-SEED.csv`, has the mean return of the last 20
-episodes over steps and seconds, `GAME.png` the curve.
+episodes over steps and seconds, `GAME.png` the curve. `frames.csv` has a row for each run, with the digest and the hash
+of the weights that it has whenever it is made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,9 @@ import torch
 from beside.task import Game
 
 from reactors import rl
+from reactors.rl.runs.run_folder import fingerprint
 
+MODE = "pipelined"
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
 
 
@@ -46,7 +50,7 @@ def main() -> None:
     make, algorithm = GAMES[given.game]
     going_on = given.out if given.out is not None and given.out.exists() else None
     done = rl.train(
-        algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed,
+        algorithm, make, total_steps=given.steps, workers=given.workers, mode=MODE, seed=given.seed,
         out=given.out, checkpoint_every=None if given.out is None else 2_000, resume=going_on,
     )  # fmt: skip
     rows = [row for row in done.journal if "charts/episodic_return" in row]
@@ -58,7 +62,27 @@ def main() -> None:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerows([("step", "seconds", "return"), *curve])
     draw(name, algorithm.name, curve)
+    keep({
+        "game": given.game, "algorithm": algorithm.name, "mode": MODE, "seed": given.seed, "steps": given.steps,
+        "trained_steps": done.steps, "seconds": round(done.journal[-1]["seconds"]), "return": curve[-1][2],
+        "digest": done.digest, "weights": fingerprint(done.weights),
+    })  # fmt: skip
     print(f"{done.steps:,} steps in {done.journal[-1]['seconds']:.0f} s; {curve[-1][2]} at the end")
+
+
+def keep(found: dict[str, Any]) -> None:
+    """Write a run down, in place of an earlier one of the same game, seed and steps."""
+    path, key = DOCS / "frames.csv", lambda row: (row["game"], int(row["seed"]), int(row["steps"]))
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        rows: list[dict[str, Any]] = []
+        if path.exists():
+            with path.open(newline="") as kept:
+                rows = [row for row in csv.DictReader(kept) if key(row) != key(found)]
+        with path.open("w", newline="") as out:
+            writer = csv.DictWriter(out, [*found], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(sorted([*rows, found], key=key))
 
 
 def draw(game: str, algorithm: str, curve: list[tuple[int, float, float]]) -> None:
