@@ -36,10 +36,11 @@ def eval_command(
     *, folder: Path, algorithm: str | None, env: str | None, episodes: int, opponents: tuple[str, ...],
     seed: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Play greedy episodes with the policy of the run in DIR: their mean, minimum and maximum return."""
-    with misuse():
-        from statistics import fmean
+    """Play greedy episodes with the policy of the run in DIR: their mean, minimum and maximum return.
 
+    With many agents also of each group, or of each agent if all are one group; --json has both.
+    """
+    with misuse():
         from reactors.rl.monitoring.evaluator import play
         from reactors.rl.runs.trained_policy import loaded
 
@@ -51,12 +52,16 @@ def eval_command(
             table = loaded(run).against(others, episodes=episodes, seed=seed or 0)
             click.echo(json_line({"scores": [each._asdict() for each in table]}) if as_json else str(table))
             return
-        returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
-    found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
+        found = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     if as_json:
-        click.echo(json_line(found))
+        by_name = {"groups": found.groups, "agents": found.agents} if found.agents else {}
+        parts = {kind: {name: x.figures() for name, x in each.items()} for kind, each in by_name.items()}
+        click.echo(json_line({"episodes": episodes, **found.figures(), **parts}))
+    elif found.parts:
+        click.echo(f"{episodes} greedy episodes\n{found.table()}")
     else:
-        click.echo("{episodes} greedy episodes: mean {mean:.2f}, minimum {min:.2f}, maximum {max:.2f}".format(**found))
+        said = "{episodes} greedy episodes: mean {mean:.2f}, minimum {min:.2f}, maximum {max:.2f}"
+        click.echo(said.format(episodes=episodes, **found.figures()))
 
 
 @click.command("play", short_help="Watch a trained policy, in a window or as a video.")
@@ -85,7 +90,7 @@ def play_command(
         run = run_in(folder, algorithm, env)
         if target is not None:
             check_video(run.maker())
-            returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
+            found = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
             if headless():
                 click.echo(
@@ -93,9 +98,10 @@ def play_command(
                     f"play: reactors play {folder} --video",
                     err=True,
                 )
-            returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
-    for number, total in enumerate(returns, 1):
-        click.echo(f"episode {number}: return {total:.2f}")
+            found = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
+    for i, total in enumerate(found.returns):
+        parts = ", ".join(f"{name} {each.returns[i]:.2f}" for name, each in found.parts.items())
+        click.echo(f"episode {i + 1}: return {total:.2f}{parts and f' ({parts})'}")
     if target is not None:
         click.echo(f"videos are in {target}" if target.is_dir() else f"the video is {target}")
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.multi_agent_env import MultiAgentEnv
     from reactors.rl.episode import Episode
     from reactors.rl.errors import NotServingError, SimulationError
+    from reactors.rl.monitoring.evaluation import Evaluation
     from reactors.rl.monitoring.scores import Score, Scores
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
@@ -107,6 +108,7 @@ __all__ = [
     "CheckedAlgorithm",
     "Env",
     "Episode",
+    "Evaluation",
     "Learning",
     "MultiAgentEnv",
     "MultiAgentVectorEnv",
@@ -172,6 +174,7 @@ _ROOMS = {
     "envs.multi_agent_env": ("MultiAgentEnv",),
     "episode": ("Episode",),
     "errors": ("NotServingError", "SimulationError"),
+    "monitoring.evaluation": ("Evaluation",),
     "monitoring.scores": ("Score", "Scores"),
     "networks.policies": ("Policies",),
     "networks.seeded": ("Seeded",),

@@ -179,6 +179,15 @@ class Options(SharedOptions, Extent):
 
     of = "rl.train"
 
+    def __post_init__(self) -> None:
+        """Also refuse a group or agent whose return nothing asks for."""
+        super().__post_init__()
+        if self.return_of is not None and self.stop_at is None and self.eval_every is None:
+            raise ArgumentError(
+                f"return_of of {self.of} is {self.return_of!r}, but there is no stop_at= and no eval_every= that its "
+                "return is for; write one of them, too"
+            )
+
     learners: Count = option(1, "Learners that share each batch and average their gradients", "program")
     actor_device: str | None = option(
         None, "Where the actor learns, apart from its critics (SAC, TD3, DDPG)", metavar="NAME"
@@ -198,6 +207,10 @@ class Options(SharedOptions, Extent):
         wanted="a number, a mean return",
         metavar="RETURN",
     )
+    return_of: str | None = option(
+        None, "The group or agent by whose return stop_at and the best evaluation go (many agents)",
+        shown="the sum over all agents", metavar="NAME",
+    )  # fmt: skip
     on_error: Literal["raise", "restart"] = option(
         "raise",
         "When an environment raises: end the run, or make it again and truncate its episode",

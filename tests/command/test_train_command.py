@@ -454,9 +454,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_eval_plays_the_episodes_of_its_seed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[Any] = []
 
-    def play(*given: Any) -> list[float]:
+    def play(*given: Any) -> rl.Evaluation:
         seeds.append(given[-1])
-        return [1.0]
+        return rl.Evaluation([1.0])
 
     monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", play)
     for arguments in ((), ("--seed", 3)):
@@ -479,7 +479,8 @@ def test_a_policy_that_is_loaded_is_reported_in_one_line(run: Path) -> None:
 
 
 def test_no_number_is_null_in_json(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
+    found = rl.Evaluation([1.0, float("inf"), float("nan")])
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: found)
     done = reactors("eval", run, "--json")
     assert done.stdout == '{"episodes": 100, "mean": null, "min": 1.0, "max": null}\n'
     RunFolder(Path("new")).path.mkdir()
@@ -502,7 +503,7 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: [9.0])
+    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: rl.Evaluation([9.0]))
     said = (
         "there is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so no window opens; to see it play: "
         f"reactors play {run} --video\n"

@@ -18,8 +18,8 @@ from reactors.rl.runs.settings import algorithms
 FIELDS = {"a": ((), "f4"), "b": ((2,), "f4")}
 FLAT = gym.spaces.Discrete(2)
 GIVEN_BACK = {  # by calls of others, or a base of the user's own class
-    "Algorithm", "Batch", "BufferStatistics", "CheckedAlgorithm", "Episode", "Learning", "PastPolicy", "Policy",
-    "RecurrentPolicy", "Server", "Score", "Scores", "Trained", "TrainedPolicy", "Tuned",
+    "Algorithm", "Batch", "BufferStatistics", "CheckedAlgorithm", "Episode", "Evaluation", "Learning", "PastPolicy",
+    "Policy", "RecurrentPolicy", "Server", "Score", "Scores", "Trained", "TrainedPolicy", "Tuned",
 }  # fmt: skip
 
 

@@ -257,9 +257,9 @@ class Training(rx.Reactor):
     ) -> None:
         """Evaluation and views by these `weights`, that many of them."""
         if options.eval_every is not None:
-            opposed = options.opponents is not None
             self.evaluator = Evaluator(
-                algorithm, maker, *spaces, size, episodes=options.eval_episodes, opposed=opposed
+                algorithm, maker, *spaces, size, episodes=options.eval_episodes,
+                opposed=options.opponents is not None, return_of=options.return_of,
             )  # fmt: skip
             self.to_evaluate = Decimator(size, options.eval_every)
             rx.connect(weights, self.to_evaluate.weights)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reactors.rl.episode import Episode
 
 
+WINDOW = 20  # episodes
 SPEED = {"updates", "frames", "time/learn"}
 """Figures that say how fast a learner is, not what it has learned."""
 SHARED = ("losses/", "charts/")
@@ -33,7 +34,7 @@ class AgentReturns:
 
     def __init__(self, agents: Sequence[str], members: Mapping[str, Sequence[int]]) -> None:
         self.agents, self.members = list(agents), {name: list(each) for name, each in members.items()}
-        self.last: list[deque[float]] = [deque(maxlen=20) for _ in self.agents]
+        self.last: list[deque[float]] = [deque(maxlen=WINDOW) for _ in self.agents]
 
     def add(self, episode: Episode) -> None:
         """One that has ended."""
@@ -58,6 +59,11 @@ class AgentReturns:
         name = [*self.members][i]
         shared = {key: x for key, x in figures.items() if key.startswith(SHARED) or key in SPEED}
         return shared | {f"groups/{name}/{key}": x for key, x in figures.items() if key not in SPEED}
+
+    def reached(self, name: str) -> float | None:
+        """The mean return of a group or an agent, once twenty episodes have ended."""
+        last = [self.last[i] for i in self.members.get(name) or (self.agents.index(name),)]
+        return sum(map(statistics.fmean, last)) if all(len(each) == WINDOW for each in last) else None
 
     def state_dict(self) -> dict[str, Any]:
         """The returns of the last episodes."""

@@ -13,6 +13,7 @@ from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
+from reactors.rl.monitoring.evaluation import Evaluation
 from reactors.rl.monitoring.scores import by_chance, scores
 from reactors.rl.monitoring.together import play_together
 from reactors.rl.rounds import round_of
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 def play(
     policy: Policy, maker: Callable[[], Any], observation_space: Any, action_space: Any, episodes: int, seed: int
-) -> list[float]:
-    """The returns of so many greedy episodes, each in an environment with a seed of its own; of all agents together."""
+) -> Evaluation:
+    """What so many greedy episodes come to, each in an environment with a seed of its own."""
     if isinstance(policy, Company):
-        return [episode.total for episode in play_together(policy, maker, episodes, seed)]
+        return Evaluation.of(play_together(policy, maker, episodes, seed), policy.teams)
     seeds = [seed_of(seed, i) for i in range(episodes)]
     made = [for_evaluation(maker)] * episodes
     sim = Simulation(made, observation_space, action_space, seeds, path="the evaluation", remedy="fix it")
@@ -49,7 +50,7 @@ def play(
             for episode in sim.episodes:
                 if returns[episode.env] is None:
                     returns[episode.env] = episode.total
-        return [each for each in returns if each is not None]
+        return Evaluation([each for each in returns if each is not None])
     finally:
         sim.close()
 
@@ -60,7 +61,8 @@ class Evaluator(rx.Reactor):
     With `opposed`, each group plays them against agents that do anything that is allowed: what they get together says
     nothing where what one wins the other loses.
 
-    It keeps the `best` weights of those that it has seen, the first ones if others are as good.
+    It keeps the `best` weights of those that it has seen, the first ones if others are as good: by the mean return of
+    all agents together, or of the group or agent `return_of`. `lowest` and `highest` are of `count` evaluations.
     """
 
     weights = rx.Input(shape="size", dtype=np.float32)
@@ -76,38 +78,42 @@ class Evaluator(rx.Reactor):
         *,
         episodes: int,
         opposed: bool = False,
+        return_of: str | None = None,
     ) -> None:
-        self.opposed = opposed
+        self.opposed, self.return_of = opposed, return_of
         self.algorithm, self.maker, self.size, self.episodes = algorithm, maker, size, episodes
         self.spaces = observation_space, action_space
         self.policy = algorithm.policy(*self.spaces)
         self.best: NDArray[np.float32] | None = None
-        self.highest = -math.inf
+        self.lowest, self.highest, self.count = math.inf, -math.inf, 0
 
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
         """Play the episodes."""
         self.policy.load(self.weights.value)
         seed = seed_of(self.seed, round_of(self.tag))
-        figures = self.against_chance(seed) if self.opposed else self.alone(seed)
-        if figures["eval/mean_return"] > self.highest:
-            self.highest, self.best = figures["eval/mean_return"], self.weights.value.copy()
+        worth, figures = self.against_chance(seed) if self.opposed else self.alone(seed)
+        self.lowest, self.count = min(worth, self.lowest), self.count + 1
+        if worth > self.highest:
+            self.highest, self.best = worth, self.weights.value.copy()
         self.evaluation.set(figures)
 
-    def alone(self, seed: int) -> dict[str, float]:
-        """Returns of episodes that the policy plays alone."""
-        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed)
-        return {
-            "eval/mean_return": float(np.mean(returns)), "eval/min_return": min(returns),
-            "eval/max_return": max(returns),
-        }  # fmt: skip
+    def alone(self, seed: int) -> tuple[float, dict[str, float]]:
+        """What the policy is worth, and returns of episodes that it plays alone; of groups, if there are several."""
+        found = play(self.policy, self.maker, *self.spaces, self.episodes, seed)
+        figures = {f"eval/{name}_return": x for name, x in found.figures().items()}
+        figures |= {f"eval/agents/{name}/mean_return": float(each) for name, each in found.agents.items()}
+        if len(found.groups) > 1:
+            figures |= {f"eval/groups/{name}/mean_return": float(each) for name, each in found.groups.items()}
+        return float(found.of_one(self.return_of)), figures
 
-    def against_chance(self, seed: int) -> dict[str, float]:
-        """What each group gets of others that act by chance; the mean return is of an agent, over groups."""
+    def against_chance(self, seed: int) -> tuple[float, dict[str, float]]:
+        """Likewise of each group, against others that act by chance; the mean return is of an agent, over groups."""
         company: Any = self.policy
         table = scores(company, {"random": by_chance(company.cast, company.teams)}, self.maker, self.episodes, seed)
         found = {"eval/mean_return": float(np.mean([each.mean_return for each in table]))}
         for each in table:
             found[f"eval/{each.group}/random/return"] = each.mean_return
             found[f"eval/{each.group}/random/won"] = each.won / each.episodes
-        return found
+        best_by = "eval/mean_return" if self.return_of is None else f"eval/{self.return_of}/random/return"
+        return found[best_by], found

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.rl.contract.agents import Company
+    from reactors.rl.monitoring.evaluation import Evaluation
 
 
 class Films:
@@ -38,8 +39,8 @@ class Films:
             writer.close()
 
 
-def film_together(company: Company, env: Any, folder: Path, episodes: int, seed: int) -> list[float]:
-    """Greedy episodes as videos in a folder; their returns."""
+def film_together(company: Company, env: Any, folder: Path, episodes: int, seed: int) -> Evaluation:
+    """Greedy episodes as videos in a folder; what they come to."""
     films = Films(folder, (env.metadata or {}).get("render_fps", 30))
     try:
         return watch_together(company, env, episodes, seed, lambda number: films.add(number, env.render()))

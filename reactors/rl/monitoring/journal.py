@@ -11,6 +11,7 @@ import reactors as rx
 from reactors.lowlevel import offered
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.encoding.state import count
+from reactors.rl.monitoring.agent_returns import WINDOW
 from reactors.rl.monitoring.journal_file import EVALUATED_AT, JournalFile, checksum, joined, verified
 from reactors.rl.monitoring.rates import Rates
 from reactors.rl.rounds import round_of
@@ -32,7 +33,7 @@ class Journal(Stateful):
     A row is one dict for each round in which something was reported: `global_step`, `seconds` since the start, and what
     there is. Each is given to `tell`, and appended to the CSV file; only without a file they are kept here, in `rows`,
     for they are nowhere else. `latest` has the last of each figure. `enough` is set when the mean return of the last
-    twenty episodes is `stop_at`.
+    twenty episodes is `stop_at`, that of `return_of` among many `agents`.
     """
 
     episodes = rx.Input(tuple, width="actors")
@@ -55,15 +56,16 @@ class Journal(Stateful):
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
         agents: AgentReturns | None = None,
+        return_of: str | None = None,
     ) -> None:
-        self.agents = agents
+        self.agents, self.return_of = agents, return_of
         self.actors, self.players, self.learners, self.steps = actors, players, learners, steps
         self.stop_at, self.file, self.tell, self.capacity = stop_at, file, tell, capacity
         self.rows: list[Row] = []
         self.noted, self.checked = 0, 0  # how many rows there are, and their checksum
         self.latest: Row = {}
-        self.returns: deque[float] = deque(maxlen=20)
-        self.lengths: deque[float] = deque(maxlen=20)
+        self.returns: deque[float] = deque(maxlen=WINDOW)
+        self.lengths: deque[float] = deque(maxlen=WINDOW)
         self.count = 0
         self.began = 0.0
         self.table: JournalFile | None = None
@@ -106,7 +108,7 @@ class Journal(Stateful):
             if name in self.latest:
                 self.latest[name] = count(state["latest"][name])
         self.rates.begin(state["seconds"], self.latest.get("global_step", 0))
-        self.returns, self.lengths = (deque(map(float, state[name]), 20) for name in ("returns", "lengths"))
+        self.returns, self.lengths = (deque(map(float, state[name]), WINDOW) for name in ("returns", "lengths"))
         self.count = count(state["count"])
         if self.agents is not None:
             self.agents.load_state_dict(state["agents"])
@@ -160,7 +162,12 @@ class Journal(Stateful):
 
     def stop(self) -> None:
         """Ask for the end: the mean return is there."""
-        if self.stop_at is not None and len(self.returns) == 20 and statistics.fmean(self.returns) >= self.stop_at:
+        mean = None
+        if self.agents is not None and self.return_of is not None:
+            mean = self.agents.reached(self.return_of)
+        elif len(self.returns) == WINDOW:
+            mean = statistics.fmean(self.returns)
+        if mean is not None and self.stop_at is not None and mean >= self.stop_at:
             self.enough.set(True)
             self.request_stop()
 

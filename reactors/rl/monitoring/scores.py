@@ -17,6 +17,7 @@ from reactors.rl.contract.agents import (
     memories_of,
     sides_of,
 )
+from reactors.rl.monitoring.aligned import aligned
 from reactors.rl.monitoring.together import played
 
 if TYPE_CHECKING:
@@ -67,14 +68,7 @@ class Scores(list[Score]):
             (each.group, each.opponent, *map(str, each[3:6]), f"{each.mean_return:.2f}", f"{each.others_return:.2f}")
             for each in self
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                text.ljust(width) if i < 2 else text.rjust(width)
-                for i, (text, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        return aligned(rows, words=2)
 
 
 def scores(

@@ -9,6 +9,7 @@ from reactors.rl.contract.agents import PlayingTogether
 from reactors.rl.envs.agents.masks import seen_by
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
+from reactors.rl.monitoring.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -56,12 +57,12 @@ def played(
 
 def watch_together(
     company: Company, env: Any, episodes: int, seed: int, shown: Callable[[int], None] = lambda _: None
-) -> list[float]:
-    """Greedy episodes one after another in an environment, which is closed then; their returns, of all agents.
+) -> Evaluation:
+    """Greedy episodes one after another in an environment, which is closed then; what they come to.
 
     `shown` is called with the number of the episode when it has begun, and after each step.
     """
-    returns, playing = [], PlayingTogether(company, 1)
+    found, playing = [], PlayingTogether(company, 1)
     simulation = simulation_of(lambda: env, seed=seed, path="the episode")
     try:
         for number in range(episodes):
@@ -73,10 +74,10 @@ def watch_together(
                 (actions,) = playing([seen_by(simulation, company.cast)])
                 episode, gone = advance(simulation, actions)
                 playing.ended(0, gone)
-            returns.append(episode.total)
+            found.append(episode)
     finally:
         simulation.close()
-    return returns
+    return Evaluation.of(found, company.teams)
 
 
 def episode_of(company: Company, env: Any, seed: int) -> Iterator[bool]:

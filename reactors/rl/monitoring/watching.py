@@ -18,6 +18,7 @@ from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.envs.spaces import reader
+from reactors.rl.monitoring.evaluation import Evaluation
 from reactors.rl.monitoring.films import film_together
 from reactors.rl.monitoring.together import watch_together
 
@@ -79,19 +80,19 @@ def checked_target(given: Path, episodes: int, option: str) -> Path:
     return given
 
 
-def film(policy: Policy, make: Callable[..., Any], target: Path, episodes: int, seed: int) -> list[float]:
-    """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; their returns."""
+def film(policy: Policy, make: Callable[..., Any], target: Path, episodes: int, seed: int) -> Evaluation:
+    """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; what they come to."""
     if target.suffix != MP4 or target.is_dir():
         return _recorded(policy, make, target, episodes, seed)
     with TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as beside:
         folder = Path(beside) / "videos"
-        returns = _recorded(policy, make, folder, episodes, seed)
+        found = _recorded(policy, make, folder, episodes, seed)
         for file in folder.glob(f"*{MP4}"):
             file.replace(target)
-    return returns
+    return found
 
 
-def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> list[float]:
+def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> Evaluation:
     if isinstance(policy, Company):
         return film_together(policy, rendering(make, "rgb_array"), folder, episodes, seed)
     from gymnasium.wrappers import RecordVideo
@@ -100,8 +101,8 @@ def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: 
     return watch(policy, env, episodes, seed)
 
 
-def watch(policy: Policy, env: Any, episodes: int, seed: int) -> list[float]:
-    """Greedy episodes one after another in an environment, which is closed then; their returns."""
+def watch(policy: Policy, env: Any, episodes: int, seed: int) -> Evaluation:
+    """Greedy episodes one after another in an environment, which is closed then; what they come to."""
     if isinstance(policy, Company):
         return watch_together(policy, env, episodes, seed)
     taken = reader(env.action_space)
@@ -118,4 +119,4 @@ def watch(policy: Policy, env: Any, episodes: int, seed: int) -> list[float]:
             returns.append(total)
     finally:
         env.close()
-    return returns
+    return Evaluation(returns)

@@ -4,22 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.monitoring.aligned import aligned
 from reactors.rl.monitoring.journal_file import EVALUATION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from reactors.rl.monitoring.journal_file import Row
 
 RETURN = "charts/episodic_return"
-SHOWN = 12  # characters of a digest
+SHOWN = 12  # first characters of a digest
 NO_FIGURES = {"global_step", "round", "seconds"}  # of a row of the journal
 WORDS = 4  # columns of the table before those of numbers
+MOST = 10  # parts of a run that are shown
+
+
+def parts(rows: Sequence[Row]) -> dict[str, tuple[str, str]]:
+    """The groups in the journal of many agents, or the agents if all are one group: names of their returns.
+
+    In training, and in evaluations. More than ten, or a single one, are left out.
+
+    >>> parts([{"groups/good/episodic_return": 1.0, "groups/bad/episodic_return": -1.0}])["bad"]
+    ('groups/bad/episodic_return', 'eval/groups/bad/mean_return')
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    for kind in ("groups/", "agents/"):
+        end = "/episodic_return"
+        found = [x.removeprefix(kind).removesuffix(end) for x in names if x.startswith(kind) and x.endswith(end)]
+        if found:
+            few = found if 1 < len(found) <= MOST else []
+            return {each: (f"{kind}{each}{end}", f"eval/{kind}{each}/mean_return") for each in few}
+    return {}
 
 
 def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
-    """Returns over steps and over time, of one run or of many; evaluations as dots. Needs no display."""
+    """Returns over steps and over time, of one run or of many; evaluations as dots. Needs no display.
+
+    Of many agents, the sum is solid, and each part is dashed.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -28,9 +51,9 @@ def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
     for axes, by, label in zip(
         figure.subplots(1, 2, sharey=True), ("global_step", "seconds"), ("environment steps", "seconds"), strict=True
     ):
-        for i, (name, rows) in enumerate(runs.items()):
-            axes.plot(*_points(rows, by, RETURN), color=f"C{i % 10}", label=name)
-            axes.plot(*_points(rows, by, EVALUATION), "o", color=f"C{i % 10}", markersize=4)
+        for i, (name, rows, shown, evaluated, style) in enumerate(_lines(runs)):
+            axes.plot(*_points(rows, by, shown), style, color=f"C{i % 10}", label=name)
+            axes.plot(*_points(rows, by, evaluated), "o", color=f"C{i % 10}", markersize=4)
         axes.set_xlabel(label)
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("return (dots: greedy)")
@@ -39,14 +62,22 @@ def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
     figure.savefig(path, dpi=120, format="png")
 
 
+def _lines(runs: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Sequence[Row], str, str, str]]:
+    """What is drawn: its name, the rows, the names of its returns in training and in evaluations, and how."""
+    for name, rows in runs.items():
+        yield name, rows, RETURN, EVALUATION, "-"
+        for part, (shown, evaluated) in parts(rows).items():
+            yield f"{name}: {part}", rows, shown, evaluated, "--"
+
+
 def _points(rows: Sequence[Row], by: str, name: str) -> tuple[list[float], list[float]]:
     found = [(row[by], row[name]) for row in rows if name in row and by in row]
     return [x for x, _ in found], [y for _, y in found]
 
 
 def table(runs: Sequence[Any]) -> str:
-    """The runs, given as folders, one on a line; of digests, the beginning."""
-    lines = [
+    """The runs, given as folders, one on a line, and below it the parts of one of many agents."""
+    lines: list[tuple[str, ...]] = [
         (
             "run", "algorithm", "environment", "mode", "workers", "seed", "steps", "seconds", "steps/s", "return",
             "best eval", "digest",
@@ -55,24 +86,25 @@ def table(runs: Sequence[Any]) -> str:
     for run in runs:
         config, rows = run.config, run.rows
         last = rows[-1] if rows else {}
-        returns = [row[RETURN] for row in rows if RETURN in row]
-        evaluations = [row[EVALUATION] for row in rows if EVALUATION in row]
         lines.append(
             (
                 run.path.name, config["algorithm"], config["env"], config["mode"], str(config["workers"]),
                 str(config.get("seed", "-")),
                 f"{last.get('global_step', 0):,.0f}", f"{last.get('seconds', 0):,.1f}",
-                f"{last.get('charts/SPS', 0):,.0f}", f"{returns[-1]:,.1f}" if returns else "-",
-                f"{max(evaluations):,.1f}" if evaluations else "-", run.result.get("digest", "-")[:SHOWN],
+                f"{last.get('charts/SPS', 0):,.0f}", *_last_and_best(rows, RETURN, EVALUATION),
+                run.result.get("digest", "-")[:SHOWN],
             )
         )  # fmt: skip
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    texts = []
-    for line in lines:
-        pairs = enumerate(zip(line, widths, strict=True))
-        aligned = [word.ljust(w) if i < WORDS else word.rjust(w) for i, (word, w) in pairs]
-        texts.append("  ".join(aligned).rstrip())
-    return "\n".join(texts)
+        blank = ("",) * (len(lines[0]) - 4)
+        lines += [(f"  {part}", *blank, *_last_and_best(rows, *names), "") for part, names in parts(rows).items()]
+    return aligned(lines, words=WORDS)
+
+
+def _last_and_best(rows: Sequence[Row], shown: str, evaluated: str) -> tuple[str, str]:
+    """The last return, and the greatest of evaluations."""
+    returns = [row[shown] for row in rows if shown in row]
+    evaluations = [row[evaluated] for row in rows if evaluated in row]
+    return f"{returns[-1]:,.1f}" if returns else "-", f"{max(evaluations):,.1f}" if evaluations else "-"
 
 
 def over_steps(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
@@ -82,5 +114,5 @@ def over_steps(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float,
         for name, value in row.items():
             if name not in NO_FIGURES and isinstance(value, int | float):
                 found.setdefault(name, []).append((row["global_step"], value))
-    first = [name for name in found if name.startswith(("charts/episodic_return", "eval/"))]
+    first = [name for name in found if name.endswith("/episodic_return") or name.startswith("eval/")]
     return {name: found[name] for name in [*first, *(each for each in found if each not in first)]}

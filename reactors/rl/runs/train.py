@@ -70,8 +70,8 @@ class Trained(TrainedPolicy):
     """The result of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own `result`.
 
     `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or since it
-    was resumed. `out` is the run's folder. `notes` say what you should know about the run. `decisions` are those of
-    `adapt`.
+    was resumed; of many agents together, or of the one or the group that `return_of` names. `out` is the run's folder.
+    `notes` say what you should know about the run. `decisions` are those of `adapt`.
     """
 
     result: rx.Result
@@ -115,6 +115,10 @@ class TrainCall(Options):
         check_algorithm_given(self.algorithm, self.env, "rl.train")
         super().__post_init__()
         check_has_opponents(self.algorithm, self, "rl.train")
+        if self.return_of is not None and not isinstance(self.algorithm, MultiAgent):
+            raise ArgumentError(
+                f"return_of of rl.train is for many agents, and {self.algorithm.name} is for a single one; leave it out"
+            )
 
 
 @taking(TrainCall)
@@ -128,7 +132,7 @@ def train(given: TrainCall) -> Trained:
     bit, with any workers and backend. In "free", actors never wait, and no two runs are alike. With
     `inference="central"`, actors only simulate, and one policy acts for all environments at once (PAAC); then the
     weights are also the same for any number of actors. `stop_at` ends the run when the mean return of the last twenty
-    episodes reaches it.
+    episodes reaches it: the sum over all agents, or that of the group or agent `return_of`.
 
     `learners` share each batch, on `device`, and average their gradients (PAL, arXiv 2110.01101). With `actor_device`
     and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time. Each uses the weights that the
@@ -287,6 +291,7 @@ def _run(
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
         weights = final = training.final_weights()
+        report["notes"] += _none_better(training)
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
@@ -428,6 +433,17 @@ def _notes(mode: Mode, saved: Saved | None) -> list[str]:
         for note in saved.meta["notes"]
     ]
     return [*free, *notes, *hidden]
+
+
+def _none_better(training: Training) -> list[str]:
+    """A note where the best of many agents' policies is not to be found by what they get together."""
+    if not isinstance(training, AgentsTraining) or not hasattr(training, "evaluator"):
+        return []
+    seen = training.evaluator
+    if seen.count < 2 or seen.lowest < seen.highest or seen.return_of is not None or seen.opposed:
+        return []
+    note = f"all agents together got {seen.highest:g} in every evaluation, as in zero-sum games, so that none is better"
+    return [f"{note}: best is the first; name a group or an agent with return_of, or give opponents"]
 
 
 def _unused_preset(algorithm: Algorithm, env: Source) -> list[str]:

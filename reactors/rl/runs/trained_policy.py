@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
+    from reactors.rl.monitoring.evaluation import Evaluation
     from reactors.rl.monitoring.scores import Scores
     from reactors.rl.runs.past_policies import Against, PastPolicy
 
@@ -67,10 +68,19 @@ class TrainedPolicy:
         name, env, seed = self.algorithm.name, self.config["env"], self.config.get("seed")
         return f"<trained policy: {name} in {env}, seed {seed}, {len(self.weights):,} weights>"
 
-    def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
-        """The mean return of greedy episodes. Raises `ArgumentError` for fewer than one."""
+    def evaluate(self, episodes: int = 10, seed: int = 0) -> Evaluation:
+        """The mean return of greedy episodes, a float; with many agents, its `groups` and `agents` have theirs.
+
+        Raises `ArgumentError` for fewer than one episode.
+
+        >>> from reactors import rl
+        >>> small = rl.IPPO(num_envs=2, horizon=32, epochs=1, hidden=(8,))
+        >>> found = rl.train(small, "classic/tictactoe_v3", total_steps=64).evaluate(episodes=4)
+        >>> float(found), found.agents["player_1"] + found.agents["player_2"]
+        (0.0, 0.0)
+        """
         _check_numbers("evaluate", episodes, seed)
-        return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
+        return play(self.policy, self.make, *self.spaces, episodes, seed)
 
     @cached_property
     def past(self) -> tuple[PastPolicy, ...]:

@@ -130,8 +130,8 @@ MISTAKES = (
         (
             Mistake(
                 "`reactors eval` drops --seed",
-                "*run.spaces, episodes, seed or 0)\n    found",
-                "*run.spaces, episodes, 0)\n    found",
+                "*run.spaces, episodes, seed or 0)\n    if as_json",
+                "*run.spaces, episodes, 0)\n    if as_json",
             ),
         ),
     ),

@@ -101,7 +101,7 @@ MISTAKES = (
             ),
             Mistake(
                 "the last weights are the best",
-                'if figures["eval/mean_return"] > self.highest:',
+                "if worth > self.highest:",
                 "if True:",
                 "tests/rl/dataflow/test_dataflow.py tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),

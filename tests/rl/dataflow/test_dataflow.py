@@ -84,14 +84,14 @@ def test_an_evaluation_counts_the_first_episode_of_each_environment() -> None:
 
     policy = SMALL.policy(Slow.observation_space, Slow.action_space)
     policy.load(np.zeros(policy.size, np.float32))
-    assert play(policy, Slow, Slow.observation_space, Slow.action_space, 2, 0) == [10.0, 45.0]
+    assert play(policy, Slow, Slow.observation_space, Slow.action_space, 2, 0).returns == (10.0, 45.0)
 
 
 def test_the_best_weights_are_the_first_of_the_highest_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     means = iter([3.0, 7.0, 7.0, 5.0])
-    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: [next(means)])
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: rl.Evaluation([next(means)]))
 
     class Weights(rx.Reactor):
         tick = rx.Timer(0, ROUND)

@@ -12,6 +12,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
+from reactors.lowlevel import did_you_mean
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.agents.acting import TeamActing
@@ -20,6 +21,7 @@ from reactors.rl.dataflow.agents.elo import Elo
 from reactors.rl.dataflow.agents.group import AgentGroup, Joined
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
 from reactors.rl.dataflow.program import ALONE, FREE_SLACK, LEAD, Training, per_actor
+from reactors.rl.envs.agents.cast import some
 from reactors.rl.learning.latest import Latest
 from reactors.rl.monitoring.agent_returns import AgentReturns
 from reactors.rl.monitoring.journal import Journal
@@ -67,6 +69,8 @@ class AgentsTraining(Training):
         past = Past.of(options.opponents)
         if past is not None:
             check_opponents(algorithm, teams, "rl.train")
+        if options.return_of is not None:
+            check_return_of(options.return_of, teams, only_groups=past is not None and options.eval_every is not None)
         spaces: list[tuple[Any, Any]] = [(team, actions_of(cast, team)) for team in teams]
         device = learners.devices[0]
         initial = []
@@ -107,6 +111,7 @@ class AgentsTraining(Training):
             actors, actors, steps, learners=len(figures), capacity=getattr(algorithm, "capacity", 0),
             stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
             agents=AgentReturns([str(agent) for agent in cast.agents], {team.name: team.members for team in teams}),
+            return_of=options.return_of,
         )  # fmt: skip
         rx.connect(self.actors.episodes, self.journal.episodes)
         rx.connect(self.actors.figures, self.journal.times)
@@ -193,6 +198,22 @@ def check_options(algorithm: MultiAgent, options: SharedOptions, path: str) -> N
     ):
         if given:
             raise ArgumentError(f"{said} of {path} is for single agents, and {name} is for many; {remedy}")
+
+
+def check_return_of(name: str, teams: Sequence[Team], *, only_groups: bool) -> None:
+    """Refuse a name of no group and no agent; with opponents, evaluations are of groups."""
+    groups, agents = [team.name for team in teams], [agent for team in teams for agent in team.agents]
+    if name not in groups and only_groups and name in agents:
+        raise ParameterError(
+            f"return_of of rl.train is the agent {name!r}, but with opponents evaluations are of groups; write one of "
+            f"{some(groups)}"
+        )
+    if name not in {*groups, *agents}:
+        known = [*dict.fromkeys([*groups, *agents])]
+        raise ParameterError(
+            f"return_of of rl.train is {name!r}, which is no group and no agent"
+            f"{did_you_mean(name, known) or f'; there are {some(known)}'}"
+        )
 
 
 def check_opponents(algorithm: MultiAgent, teams: Sequence[Team], path: str) -> None:
