@@ -35,6 +35,8 @@ class Outcome(NamedTuple):
 class ParallelSimulation:
     """A parallel environment made by `make`; `seed` goes to its first reset, `index` is its number in errors.
 
+    With `stays`, it stays where an episode has ended, so that this can be seen, until `begin_with` begins the next.
+
     >>> import pettingzoo
     >>> sim = ParallelSimulation(lambda: pettingzoo.make("parallel", "classic/rps_v2", max_cycles=2), seed=1)
     >>> sim.reset()
@@ -52,7 +54,6 @@ class ParallelSimulation:
         episode: the one that ended in the last step, if one did.
         failure: what was wrong in the last step with an environment that was made again; "" if nothing was.
         restarts: how often the environment was made again.
-        at_end: called when an episode is over, before the next one begins.
         state: what `state()` of the environment gives, with `with_state`.
         next_state: likewise, what the last step led to; another one than `state` where an episode ended.
     """
@@ -66,10 +67,11 @@ class ParallelSimulation:
         path: str = "the simulation",
         with_state: bool = False,
         index: int = 0,
+        stays: bool = False,
     ) -> None:
+        self.stays = stays
         self.make, self.seed, self.restarting, self.path = make, seed, restarting, path
         self.with_state, self.index = with_state, index
-        self.at_end: Callable[[], None] = lambda: None
         self.state: Any = None
         self.next_state: Any = None
         self.observations: dict[Any, Any] = {}
@@ -137,10 +139,10 @@ class ParallelSimulation:
             self._tell(infos)
         else:
             self._end(failed=False)
-            led_to = self.next_state
-            self.at_end()
-            self._begin_next()
-            self.next_state = led_to
+            if not self.stays:
+                led_to = self.next_state
+                self._begin_next()
+                self.next_state = led_to
         return outcomes
 
     def close(self) -> None:
@@ -215,7 +217,7 @@ class ParallelSimulation:
         returns = tuple(self._returns[agent] for agent in self.possible)
         length = self.steps - self._began
         self.episode = Episode(0, self._number, sum(returns), length, self.seed, failed, returns)
-        self._number += 1
+        self._number, self._began = self._number + 1, self.steps
 
     def _look(self) -> None:
         if self.with_state:

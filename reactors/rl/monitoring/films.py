@@ -1,16 +1,11 @@
-"""How does a video of many agents come into a folder, picture by picture?"""
+"""How does a video come into a folder, picture by picture?"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reactors.rl.monitoring.together import watch_together
-
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from reactors.rl.contract.agents import Company
-    from reactors.rl.monitoring.evaluation import Evaluation
 
 
 class Films:
@@ -37,12 +32,3 @@ class Films:
         writer, self.writer = self.writer, None
         if writer is not None:
             writer.close()
-
-
-def film_together(company: Company, env: Any, folder: Path, episodes: int, seed: int) -> Evaluation:
-    """Greedy episodes as videos in a folder; what they come to."""
-    films = Films(folder, (env.metadata or {}).get("render_fps", 30))
-    try:
-        return watch_together(company, env, episodes, seed, lambda number: films.add(number, env.render()))
-    finally:
-        films.close()

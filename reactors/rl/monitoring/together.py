@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.contract.agents import PlayingTogether
@@ -63,17 +62,17 @@ def watch_together(
     `shown` is called with the number of the episode when it has begun, and after each step.
     """
     found, playing = [], PlayingTogether(company, 1)
-    simulation = simulation_of(lambda: env, seed=seed, path="the episode")
+    simulation = simulation_of(lambda: env, seed=seed, path="the episode", stays=True)
     try:
         for number in range(episodes):
-            simulation.at_end = partial(shown, number)  # after its last step the next episode is there
             simulation.begin_with(seed_of(seed, number))
+            shown(number)
             episode = None
             while episode is None:
-                shown(number)
                 (actions,) = playing([seen_by(simulation, company.cast)])
                 episode, gone = advance(simulation, actions)
                 playing.ended(0, gone)
+                shown(number)
             found.append(episode)
     finally:
         simulation.close()
@@ -81,18 +80,17 @@ def watch_together(
 
 
 def episode_of(company: Company, env: Any, seed: int) -> Iterator[bool]:
-    """Play a greedy episode in an environment that shows itself; False before each of its steps.
-
-    How it ended is not to be seen: the next one has begun then.
-    """
-    simulation, playing = simulation_of(lambda: env, seed=seed, path="the episode"), PlayingTogether(company, 1)
+    """Play a greedy episode in an environment that shows itself; whether it is over, first and after each step."""
+    simulation = simulation_of(lambda: env, seed=seed, path="the episode", stays=True)
+    playing = PlayingTogether(company, 1)
     simulation.reset()
     episode = None
+    yield False
     while episode is None:
-        yield False
         (actions,) = playing([seen_by(simulation, company.cast)])
         episode, gone = advance(simulation, actions)
         playing.ended(0, gone)
+        yield episode is not None
 
 
 def advance(simulation: ParallelSimulation, actions: Mapping[Any, Any]) -> tuple[Episode | None, Container[Any] | None]:

@@ -61,8 +61,7 @@ class Viewer(rx.Reactor):
     """Plays a greedy episode with all weights that it gets, and writes it into `folder` as an animated GIF.
 
     Files are named after the environment steps that the policy has learned from. An animation has at most a thousand
-    pictures, 25 a second; those of faster environments are left out, and a longer episode is broken off. Of many agents
-    it shows what is before each step.
+    pictures, 25 a second; those of faster environments are left out, and a longer episode is broken off.
     """
 
     weights = rx.Input(shape="size", dtype=np.float32)

@@ -19,7 +19,7 @@ from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.envs.spaces import reader
 from reactors.rl.monitoring.evaluation import Evaluation
-from reactors.rl.monitoring.films import film_together
+from reactors.rl.monitoring.films import Films
 from reactors.rl.monitoring.together import watch_together
 
 if TYPE_CHECKING:
@@ -93,29 +93,36 @@ def film(policy: Policy, make: Callable[..., Any], target: Path, episodes: int, 
 
 
 def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> Evaluation:
+    env = rendering(make, "rgb_array")
+    films = Films(folder, (env.metadata or {}).get("render_fps", 30))
+    try:
+        return watch(policy, env, episodes, seed, lambda number: films.add(number, env.render()))
+    finally:
+        films.close()
+
+
+def watch(
+    policy: Policy, env: Any, episodes: int, seed: int, shown: Callable[[int], None] = lambda _: None
+) -> Evaluation:
+    """Greedy episodes one after another in an environment, which is closed then; what they come to.
+
+    `shown` is called with the number of the episode when it has begun, and after each step.
+    """
     if isinstance(policy, Company):
-        return film_together(policy, rendering(make, "rgb_array"), folder, episodes, seed)
-    from gymnasium.wrappers import RecordVideo
-
-    env = RecordVideo(rendering(make, "rgb_array"), str(folder), episode_trigger=lambda _: True, disable_logger=True)
-    return watch(policy, env, episodes, seed)
-
-
-def watch(policy: Policy, env: Any, episodes: int, seed: int) -> Evaluation:
-    """Greedy episodes one after another in an environment, which is closed then; what they come to."""
-    if isinstance(policy, Company):
-        return watch_together(policy, env, episodes, seed)
+        return watch_together(policy, env, episodes, seed, shown)
     taken = reader(env.action_space)
     returns = []
     try:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed_of(seed, number))
+            shown(number)
             total, over, playing = 0.0, False, Playing(policy, 1)
             while not over:
                 action = playing(np.asarray(obs)[None])[0]
                 obs, reward, terminated, truncated, _ = env.step(action if taken is None else taken(action))
                 total += float(reward)
                 over = terminated or truncated
+                shown(number)
             returns.append(total)
     finally:
         env.close()

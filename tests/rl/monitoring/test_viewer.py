@@ -108,4 +108,4 @@ def test_views_show_many_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         for i in range(getattr(film, "n_frames", 0)):  # of pictures that are the same there is one
             film.seek(i)
             shown_for += film.info["duration"]
-    assert shown_for == 5 * 100
+    assert shown_for == 6 * 100  # what is there at first, and after five steps
