@@ -630,6 +630,15 @@ def test_lines_have_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
     assert last == "steps 128 of 1,000  time 2.0 s  steps/s 64  return 21.0  td_loss 0.5  weights 2.0 rounds old"
 
 
+def test_lines_have_what_each_group_got(capsys: pytest.CaptureFixture[str]) -> None:
+    returns = {"charts/episodic_return": 0.0, "groups/a/episodic_return": 2.0, "groups/b/episodic_return": -2.0}
+    with Lines(1000, every=0.0) as lines:
+        lines(
+            [{"global_step": 64, "seconds": 1.0, **returns, "eval/mean_return": 0.0, "eval/groups/a/mean_return": 3.0}]
+        )
+    assert capsys.readouterr().err.endswith("return 0.0  greedy 0.0  a 2.0, greedy 3.0  b -2.0\n")
+
+
 def test_the_table_honours_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rich")
     drawn = {}

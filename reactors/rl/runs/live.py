@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from reactors.errors import ArgumentError
 from reactors.rl.monitoring.journal_file import EVALUATED_AT, EVALUATION, Tail, joined
+from reactors.rl.runs.curves import parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,6 +146,9 @@ def figures(row: Row, total: int) -> list[tuple[str, str]]:
         found.append(("return", f"{row['charts/episodic_return']:.1f}"))
     if EVALUATION in row:
         found.append(("greedy", f"{row[EVALUATION]:.1f}{_since(row)}"))
+    for part, (shown, evaluated) in parts([row]).items():
+        greedy = f", greedy {row[evaluated]:.1f}" if evaluated in row else ""
+        found.append((part, f"{row[shown]:.1f}{greedy}"))
     found += [(key.partition("/")[2], f"{value:.4g}") for key, value in row.items() if key.startswith("losses/")]
     for name, key in (("playing", "time/play"), ("learning", "time/learn")):
         if key in row:
