@@ -155,10 +155,9 @@ class SharedOptions:
                 raise ArgumentError(f"{each.name} of {self.of} is {value!r}; write {wanted}")
         Past.of(self.opponents)
         mode: Any = getattr(self, "mode", None)
-        if mode == "sync" and self.lag not in {None, 1}:
-            raise ArgumentError(
-                f'lag of {self.of} is {self.lag}, but mode="sync" is a lag of 1; write mode="pipelined"'
-            )
+        if mode in {"sync", "free"} and self.lag not in {None, 1}:
+            why = "is a lag of 1" if mode == "sync" else "has none: actors take the latest weights"
+            raise ArgumentError(f'lag of {self.of} is {self.lag}, but mode="{mode}" {why}; write mode="pipelined"')
         if self.double_buffer and self.inference != "central":
             raise ArgumentError(
                 f"double_buffer of {self.of} lets one policy act for half of the environments at a time, but actors "
@@ -180,12 +179,16 @@ class Options(SharedOptions, Extent):
     of = "rl.train"
 
     def __post_init__(self) -> None:
-        """Also refuse a group or agent whose return nothing asks for."""
+        """Also refuse what nothing asks for: a group or agent's return, a number of evaluations."""
         super().__post_init__()
         if self.return_of is not None and self.stop_at is None and self.eval_every is None:
             raise ArgumentError(
                 f"return_of of {self.of} is {self.return_of!r}, but there is no stop_at= and no eval_every= that its "
                 "return is for; write one of them, too"
+            )
+        if self.eval_every is None and self.eval_episodes != type(self).eval_episodes:
+            raise ArgumentError(
+                f"eval_episodes of {self.of} is {self.eval_episodes}, but nothing is evaluated; write eval_every, too"
             )
 
     learners: Count = option(1, "Learners that share each batch and average their gradients", "program")

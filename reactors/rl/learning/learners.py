@@ -45,6 +45,10 @@ def learners_of(algorithm: Algorithm, options: Options) -> Learners:
     device, exchange_every = options.device, options.exchange_every
     if options.actor_device is not None or options.critic_device is not None:
         devices = options.actor_device or device, options.critic_device or device
+        if device != type(options).device and device not in devices:
+            raise ArgumentError(
+                f"device of rl.train is {device!r}, but actor_device and critic_device name one for each; leave it out"
+            )
         return apart(algorithm, options.learners, *devices, exchange_every)
     if exchange_every is not None:
         raise ArgumentError(

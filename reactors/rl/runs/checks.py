@@ -37,13 +37,32 @@ def check_algorithm_given(given: object, env: object, path: str) -> None:
     raise ArgumentError(f"{path} takes an algorithm, as in {path}({example}, ...), and was given {given!r}")
 
 
-def check_has_opponents(algorithm: Algorithm, options: SharedOptions, path: str) -> None:
-    """Refuse opponents of a single agent."""
-    if options.opponents is not None and not isinstance(algorithm, MultiAgent):
-        raise ArgumentError(
-            f"opponents of {path} are for many agents, and {algorithm.name} is for a single one; leave them out, or "
-            "take rl.IPPO"
-        )
+def check_options(algorithm: Algorithm, options: SharedOptions, path: str) -> None:
+    """Refuse options of many agents where there is a single one, and of single agents where there are many."""
+    name = algorithm.name
+    if not isinstance(algorithm, MultiAgent):
+        if options.opponents is not None:
+            raise ArgumentError(
+                f"opponents of {path} are for many agents, and {name} is for a single one; leave them out, or take "
+                "rl.IPPO"
+            )
+        if getattr(options, "return_of", None) is not None:
+            raise ArgumentError(f"return_of of {path} is for many agents, and {name} is for a single one; leave it out")
+        return
+    apart = "leave it out: actor and critics of a group learn on its device="
+    for option, ordinary, remedy in (
+        ("inference", "actors", "leave it out: an actor chooses for a group in one call"),
+        ("loaders", 0, "leave them out"),
+        ("learners", 1, "leave them out: each group has a learner of its own"),
+        ("adapt", False, "leave it out"),
+        ("actor_device", None, apart),
+        ("critic_device", None, apart),
+        ("exchange_every", None, apart),
+    ):
+        given = getattr(options, option, ordinary)
+        if given != ordinary:
+            said = f'{option}="{given}"' if option == "inference" else option
+            raise ArgumentError(f"{said} of {path} is for single agents, and {name} is for many; {remedy}")
 
 
 def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
@@ -102,8 +121,12 @@ def check_out(out: object, *files: object) -> None:
         )
 
 
-def checked_journal(given: str | Path | None) -> Path | None:
-    """A path in a folder that there is."""
+def checked_journal(given: str | Path | None, folder: object) -> Path | None:
+    """A path in a folder that there is, of a run that is given no `folder` of its own."""
+    if given is not None and folder is not None:
+        raise ArgumentError(
+            f"journal of rl.train is {str(given)!r}, but the journal of a run with a folder is there; leave journal out"
+        )
     if given is not None and not Path(given).parent.is_dir():
         raise ArgumentError(f"journal of rl.train is {str(given)!r}, but there is no such folder; make it")
     return None if given is None else Path(given)

@@ -36,8 +36,8 @@ from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.again import rounds_of
 from reactors.rl.runs.checks import (
     check_algorithm_given,
-    check_has_opponents,
     check_memory,
+    check_options,
     check_out,
     check_server,
     checked_journal,
@@ -114,11 +114,7 @@ class TrainCall(Options):
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.train")
         super().__post_init__()
-        check_has_opponents(self.algorithm, self, "rl.train")
-        if self.return_of is not None and not isinstance(self.algorithm, MultiAgent):
-            raise ArgumentError(
-                f"return_of of rl.train is for many agents, and {self.algorithm.name} is for a single one; leave it out"
-            )
+        check_options(self.algorithm, self, "rl.train")
 
 
 @taking(TrainCall)
@@ -167,7 +163,7 @@ def train(given: TrainCall) -> Trained:
 
 def _train(given: TrainCall) -> Trained:
     algorithm, env, env_kwargs, out = given.algorithm, given.env, given.env_kwargs or {}, given.out
-    journal = checked_journal(given.journal)
+    journal = checked_journal(given.journal, given.resume if out is None else out)
     many = isinstance(algorithm, MultiAgent)
     make, spaces = environment_of(algorithm, env, env_kwargs, "rl.train")
     algorithm.check(*spaces)

@@ -16,14 +16,14 @@ import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.contract.agents import MultiAgent
-from reactors.rl.dataflow.agents.program import check_opponents, check_options
+from reactors.rl.dataflow.agents.program import check_opponents
 from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.learning.learners import Learners, several
 from reactors.rl.learning.loader import check_loaders
 from reactors.rl.opponents import Past
 from reactors.rl.options import Options, TuningOptions, taking
 from reactors.rl.public import public
-from reactors.rl.runs.checks import check_algorithm_given, check_has_opponents, check_memory
+from reactors.rl.runs.checks import check_algorithm_given, check_memory, check_options
 from reactors.rl.runs.environments import environment_of
 from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.tuning.sizes import check_sizes, draws_a_second, fastest, with_size
@@ -145,9 +145,7 @@ class TuneCall(TuningOptions):
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.tune")
         super().__post_init__()
-        check_has_opponents(self.algorithm, self, "rl.tune")
-        if isinstance(self.algorithm, MultiAgent):
-            check_options(self.algorithm, self, "rl.tune")
+        check_options(self.algorithm, self, "rl.tune")
 
 
 @taking(TuneCall)
@@ -205,7 +203,7 @@ def tune(given: TuneCall) -> Tuned:
     ) -> float:
         alone = kind is programs.learners_alone
         options = Options(
-            mode=mode, lag=None if mode == "sync" else given.lag, actors=actors, seed=seed,
+            mode=mode, lag=given.lag if mode == "pipelined" else None, actors=actors, seed=seed,
             inference="actors" if alone else given.inference, double_buffer=not alone and given.double_buffer,
             loaders=0 if kind is programs.actors_alone else given.loaders, opponents=None if alone else past,
         )  # fmt: skip

@@ -108,11 +108,17 @@ def test_masks_are_kept() -> None:
         ({"inference": "central"}, 'inference="central"'),
         ({"loaders": 2}, "loaders"),
         ({"learners": 2}, "learners"),
+        ({"adapt": True, "mode": "free"}, "adapt"),
+        ({"actor_device": "cpu"}, "actor_device"),
+        ({"critic_device": "cpu"}, "critic_device"),
+        ({"actor_device": "cpu", "critic_device": "cpu", "exchange_every": 1}, "actor_device"),
+        ({"exchange_every": 1}, "exchange_every"),
     ],
 )
-def test_options_for_single_agents_are_refused(option: Any, said: str) -> None:
-    with pytest.raises(ArgumentError, match=f"{said} of rl.train is for single agents, and IPPO is for many"):
-        rl.train(rl.IPPO(**SMALL), lambda: Comers(3), total_steps=64, **option)
+@pytest.mark.parametrize("algorithm", [rl.IPPO(**SMALL), rl.IDQN(), rl.ISAC()], ids=lambda each: each.name)
+def test_options_for_single_agents_are_refused(algorithm: Any, option: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"^{said} of rl.train is for single agents, and {algorithm.name} is for"):
+        rl.train(algorithm, pytest.fail, total_steps=64, **option)
 
 
 @pytest.mark.usefixtures("bare_runs")

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import gc
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -428,6 +429,20 @@ def test_what_is_no_algorithm_is_refused() -> None:
         rl.train(rl.PPO, "CartPole-v1")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="there is no such folder"):
         rl.train(rl.PPO(), "CartPole-v1", journal="nowhere/j.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"mode": "free", "lag": 3}, 'lag of rl.train is 3, but mode="free" has none'),
+        ({"eval_episodes": 3}, "eval_episodes of rl.train is 3, but nothing is evaluated; write eval_every, too"),
+        ({"journal": "j.csv", "out": "run"}, "journal of rl.train is 'j.csv', but the journal of a run with a folder"),
+        ({"journal": "j.csv", "resume": "run"}, "journal of rl.train is 'j.csv', but the journal of a run with a fold"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(options: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(said)):
+        rl.train(rl.PPO(), "CartPole-v1", **options)
 
 
 def two_kinds_of_states(steps: int) -> dict[str, torch.Tensor]:

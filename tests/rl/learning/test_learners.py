@@ -255,6 +255,11 @@ def test_actor_and_critics_apart_go_on_from_a_checkpoint(tmp_path: Path) -> None
         (rl.DQN(**REPLAY), APART, "DQN has no halves"),
         (rl.SAC(**REPLAY), {**APART, "learners": 2}, "leave out one or the other"),
         (rl.SAC(**REPLAY), {**APART, "exchange_every": 3}, "a round of SAC has 8 updates; let it divide 8"),
+        (
+            rl.SAC(**REPLAY),
+            {**APART, "device": "meta"},
+            "device of rl.train is 'meta', but actor_device and critic_device",
+        ),
         (rl.SAC(**REPLAY), {"exchange_every": 4}, "write actor_device and critic_device"),
         (rl.SAC(**REPLAY), {"actor_device": "nowhere"}, "actor_device of rl.train is 'nowhere'"),
         (rl.SAC(**REPLAY), {"learners": 0}, "learners of rl.train is 0"),

@@ -140,12 +140,12 @@ def test_tune_measures_all_that_can_be_and_says_what_to_train_with(cores: int) -
     assert done.steps == 32
 
 
-def test_central_inference_free_running_and_a_lag_are_measured_as_they_will_be() -> None:
+def test_central_inference_and_free_running_are_measured_as_they_will_be() -> None:
     tuned = rl.tune(
-        rl.A2C(num_envs=4, horizon=4, hidden=(8,)), "CartPole-v1", mode="free", lag=3, cores=2, seconds=0.01, few=1,
+        rl.A2C(num_envs=4, horizon=4, hidden=(8,)), "CartPole-v1", mode="free", cores=2, seconds=0.01, few=1,
         inference="central", double_buffer=True, loaders=2, backend="thread",
     )  # fmt: skip
-    assert tuned.options == {"workers": 2, "actors": 1, "learners": 1, "mode": "free", "lag": 3}
+    assert tuned.options == {"workers": 2, "actors": 1, "learners": 1, "mode": "free"}
     assert tuned.predicted == 2
 
 
@@ -165,6 +165,7 @@ def test_who_has_no_gradients_learns_alone_and_three_do_not_share_what_is_even()
         ({"ratio": 2.0}, "ratio of rl.tune is 2.0, but PPO learns once from every round"),
         ({"mode": "fast"}, "mode of rl.tune is 'fast'"),
         ({"mode": "sync", "lag": 3}, "lag of rl.tune is 3"),
+        ({"mode": "free", "lag": 3}, 'lag of rl.tune is 3, but mode="free" has none'),
         ({"double_buffer": True}, "double_buffer of rl.tune"),
         ({"device": "abacus"}, "is 'abacus'"),
         ({"loaders": 5}, "5 loaders cannot share"),

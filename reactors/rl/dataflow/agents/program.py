@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.errors import ArgumentError, ParameterError
+from reactors.errors import ParameterError
 from reactors.lowlevel import did_you_mean
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.contract.conformance import check_learning, check_policy
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reactors.rl.contract.agents import MultiAgent
     from reactors.rl.envs.agents.cast import Cast, Team
     from reactors.rl.learning.learners import Learners
-    from reactors.rl.options import Options, SharedOptions
+    from reactors.rl.options import Options
     from reactors.rl.replay.buffer import ReplayBuffer
 
 
@@ -61,7 +61,6 @@ class AgentsTraining(Training):
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
-        check_options(algorithm, options, "rl.train")
         actors, lag = options.actors, options.late
         num_envs = per_actor(algorithm, actors, 1)
         self.free, self.memory = options.mode == "free", None
@@ -181,23 +180,6 @@ class AgentsTraining(Training):
     def learner_paths(self) -> list[list[str]]:
         """Of each group, those whose work is its learner's."""
         return [[f"main.{name}" for name in group.lasting] for group in self.groups.values()]
-
-
-def check_options(algorithm: MultiAgent, options: SharedOptions, path: str) -> None:
-    """Refuse what there is for single agents alone."""
-    name = algorithm.name
-    for given, said, remedy in (
-        (
-            options.inference == "central",
-            'inference="central"',
-            "leave it out: an actor chooses for a group in one call",
-        ),
-        (options.loaders, "loaders", "leave them out"),
-        (getattr(options, "learners", 1) > 1, "learners", "leave them out: each group has a learner of its own"),
-        (getattr(options, "adapt", False), "adapt", "leave it out"),
-    ):
-        if given:
-            raise ArgumentError(f"{said} of {path} is for single agents, and {name} is for many; {remedy}")
 
 
 def check_return_of(name: str, teams: Sequence[Team], *, only_groups: bool) -> None:
