@@ -1,13 +1,12 @@
 """How does an environment with many agents become a reactor?
 
 Every port has a channel for each possible agent, which is absent while the agent is. So the policy of an agent that is
-gone does not run, and nothing has to be masked.
+gone, or waits for its turn, does not run, and nothing has to be masked.
 """
 
 from __future__ import annotations
 
 import copy
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,10 +14,10 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError, WiringError
 from reactors.lowlevel import Ports, in_words, is_read, offered
+from reactors.rl.envs.agents.sources import agents_maker
+from reactors.rl.envs.agents.turns import simulation_of, takes_turns
 from reactors.rl.envs.env import checked_on_error
-from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
-from reactors.rl.envs.parallel_simulation import ParallelSimulation
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, writer
 from reactors.rl.errors import SimulationError
@@ -27,6 +26,7 @@ from reactors.rl.public import public, refuse_passed_on
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reactors.rl.envs.parallel_simulation import ParallelSimulation
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode
 
@@ -58,18 +58,18 @@ class Agents(dict[Any, AgentPorts]):
 
 @public("rl.MultiAgentEnv")
 class MultiAgentEnv(rx.Reactor):
-    """A PettingZoo parallel environment, made on its worker at the start.
+    """A PettingZoo environment whose agents act at once (parallel) or in turn (AEC), made on its worker at the start.
 
-    `env` is a function that makes one, or a name: an id, for `pettingzoo.make`; a module with a `parallel_env`, as
-    `mpe2/simple_spread_v3` or `mpe2.simple_spread_v3`; `module:Name` or `FILE:Name`. `kwargs` go to either.
+    `env` is a function that makes one, or a name: an id, for `pettingzoo.make`; a module with a `parallel_env` or an
+    `env`, as `mpe2/simple_spread_v3` or `mpe2.simple_spread_v3`; `module:Name` or `FILE:Name`. `kwargs` go to either.
 
     Ports have a channel for each possible agent; `agents` maps names to indices, and `agent[name]` has an agent's
     ports.
 
     ===================== ============================================================ ==========================
-    `action[i]`           in: the action of agent i; not needed if the agent is gone   as its action space says
-    `observation[i]`      what it has to act on next; absent if it is gone             as its observation space says
-    `reward[i]`           absent, like the next three, if it did not act               float64, ()
+    `action[i]`           in: the action of agent i; not needed if the agent is absent as its action space says
+    `observation[i]`      what it has to act on next; absent if it does not            as its observation space says
+    `reward[i]`           absent, like the next three, if it was not in play           float64, ()
     `terminated[i]`       it is gone, by the rules of the environment                  bool, ()
     `truncated[i]`        its episode was cut off                                      bool, ()
     `next_observation[i]` what its action led to: the final observation at its end     as its observation space says
@@ -81,10 +81,11 @@ class MultiAgentEnv(rx.Reactor):
     with a row for each agent. Otherwise, `action`, `observation` and `next_observation` are rows of single ports of
     different types; connect them in the same way, by index or by name.
 
-    At the start, only `observation` (and `info`) are set. All present agents have to act at the same tag. When no agent
-    is left, `observation` is the first one of the next episode. `seed` goes to the first reset; by default it is
-    derived from the reactor's own. With `on_error="restart"`, an environment that fails is made again, and all agents
-    are truncated.
+    At the start, only `observation` (and `info`) are set. All agents with an observation have to act at the same tag.
+    Where agents act at once, these are all that are in play; where they act in turn, it is one of them, and the others
+    get the rewards that its action gives them. When no agent is left, `observation` is the first one of the next
+    episode. `seed` goes to the first reset; by default it is derived from the reactor's own. With
+    `on_error="restart"`, an environment that fails is made again, and all agents are truncated.
 
     >>> import reactors.rl as rl
     >>> env = rl.MultiAgentEnv("classic/rps_v2", max_cycles=3)
@@ -107,14 +108,8 @@ class MultiAgentEnv(rx.Reactor):
         self, env: str | Callable[..., Any], *, seed: int | None = None, on_error: OnError = "raise", **kwargs: Any
     ) -> None:
         self.on_error: OnError = checked_on_error(on_error, self.path)
-        if isinstance(env, str):
-            env = named_parallel(env, self.path)
-        if not callable(env):
-            raise ArgumentError(
-                f"{self.path} is given {env!r}, of type {type(env).__name__}; give a name, or a function that makes one"
-            )
         _check_seed(seed, self.path)
-        self.make = partial(env, **kwargs) if kwargs else env
+        self.make = agents_maker(env, kwargs, self.path)
         self.given_seed, self.restarts = seed, 0
         self.agents, self.observation_spaces, self.action_spaces = self._probed(kwargs)
         self.equal = all(
@@ -140,12 +135,7 @@ class MultiAgentEnv(rx.Reactor):
                 f"{self.path}: its environment cannot be made here to find its spaces ({in_words(error)})"
             ) from error
         try:
-            if hasattr(env, "agent_iter"):
-                raise ParameterError(
-                    f"{self.path}: what its function makes is {env}, whose agents take turns (AEC), and have to act "
-                    "at the same time; where the game allows it, pettingzoo.utils.aec_to_parallel makes that of it"
-                )
-            agents = list(env.possible_agents)
+            agents, self.turns = list(env.possible_agents), takes_turns(env)
             return (
                 {agent: i for i, agent in enumerate(agents)},
                 [env.observation_space(agent) for agent in agents],
@@ -158,8 +148,8 @@ class MultiAgentEnv(rx.Reactor):
                     "agent has ports, which are there before it runs; let possible_agents list them all"
                 ) from error
             raise ParameterError(
-                f"{self.path}: what its function makes is a {type(env).__name__}, which is no PettingZoo parallel "
-                f"environment ({error}); a turn-based one becomes one with pettingzoo.utils.aec_to_parallel"
+                f"{self.path}: what its function makes is a {type(env).__name__}, which is no PettingZoo "
+                f"environment ({error})"
             ) from error
         finally:
             if hasattr(env, "close"):
@@ -192,8 +182,9 @@ class MultiAgentEnv(rx.Reactor):
 
     def begin(self) -> None:
         """Make the environment and reset it."""
-        self.simulation = ParallelSimulation(
+        self.simulation = simulation_of(
             self.make,
+            turns=self.turns,
             seed=seed_of(self.seed, 0) if self.given_seed is None else self.given_seed,
             restarting=self.on_error == "restart",
             path=self.path,

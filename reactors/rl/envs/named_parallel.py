@@ -6,7 +6,6 @@ packages give it; or a class or function of a module or file.
 
 from __future__ import annotations
 
-import contextlib
 import pkgutil
 import re
 from functools import partial
@@ -91,10 +90,7 @@ def _unregistered(name: str) -> Exception | None:
 def _of_module(module: ModuleType, path: str) -> Callable[..., Any]:
     found: Callable[..., Any] | None = getattr(module, "parallel_env", None)
     if found is None:
-        turns = (
-            ", whose agents take turns (AEC), and they have to act at the same time" if hasattr(module, "env") else ""
-        )
-        raise ParameterError(f"{path}: {module.__name__} has no parallel_env{turns}")
+        raise ParameterError(f"{path}: {module.__name__} has no parallel_env")
     return found
 
 
@@ -103,9 +99,6 @@ def _meant(name: str, error: Exception | None) -> str:
     import pettingzoo
 
     said = str(error)
-    with contextlib.suppress(Exception):
-        pettingzoo.spec("aec", name)
-        return "it is one whose agents take turns (AEC), and they have to act at the same time"
     if "Available version" in said:
         return said
     ids = {each.replace("-v", "_v"): each for each in pettingzoo.parallel_registry}

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from functools import partial
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -281,20 +280,114 @@ def test_agents_of_equal_spaces_are_one_block() -> None:
     ("arguments", "message"),
     [
         (("classic/rsp_v2",), "no parallel environment 'classic/rsp_v2'; did you mean 'classic/rps-v2'"),
-        (("classic/chess_v6",), "'classic/chess_v6'; it is one whose agents take turns"),
         (("classic/rps_v77",), r"'classic/rps_v77'; .*Available version: v2$"),
-        (
-            (partial(pettingzoo.make, "aec", "classic/tictactoe_v3"),),
-            r"what its function makes is .*tictactoe.*, whose agents take turns \(AEC\)",
-        ),
         ((5,), "is given 5, of type int"),
-        ((lambda: gym.make("CartPole-v1"),), "no PettingZoo parallel environment"),
+        ((lambda: gym.make("CartPole-v1"),), "no PettingZoo environment"),
     ],
 )
-def test_what_is_no_parallel_environment_is_refused(arguments: Any, message: str) -> None:
+def test_what_is_no_environment_of_many_agents_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(rx.ReactorError, match=message) as caught:
         rl.MultiAgentEnv(*arguments)
     assert len(str(caught.value)) < 300  # no lists of all that there is
+
+
+BOARD = np.dtype([("action_mask", "i1", (9,)), ("observation", "i1", (3, 3, 2))], align=True)
+
+
+class Mover(rx.Reactor):
+    """Makes the first move that is allowed, from its turn's number on; `log` has its turns and what they came to."""
+
+    observation = rx.Input(shape=(), dtype=BOARD)
+    reward = rx.Input(shape=(), dtype="f8")
+    over = rx.Input(shape=(), dtype=bool)
+    action = rx.Output(shape=(), dtype="i8")
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.log: list[Any] = []
+
+    @rx.reaction(reward, over)
+    def hear(self) -> None:
+        self.log.append((float(self.reward.value), bool(self.over.value)))
+
+    @rx.reaction(observation, effects=action)
+    def act(self) -> None:
+        move = moved(self.observation.value["action_mask"], self.turns)
+        self.turns += 1
+        self.log.append((self.observation.value["observation"].tolist(), move))
+        self.action.set(move)
+
+
+def moved(mask: Any, turns: int) -> int:
+    allowed = np.flatnonzero(mask)
+    return int(allowed[turns % len(allowed)])
+
+
+class Board(rx.Reactor):
+    def __init__(self) -> None:
+        self.env, self.referee = rl.MultiAgentEnv("classic/tictactoe_v3"), Referee()
+        self.players = [Mover() for _ in self.env.agents]
+        for ports, player in zip(self.env.agent.values(), self.players, strict=True):
+            rx.connect(ports.observation, player.observation)
+            rx.connect(ports.reward, player.reward)
+            rx.connect(ports.terminated, player.over)
+            rx.connect(player.action, ports.action, after="1 us")
+        rx.connect(self.env.episode, self.referee.episode)
+
+
+def logs_of_games(moves: int) -> list[list[Any]]:
+    """What PettingZoo's own loop says of as many moves, in the form of `Mover.log`."""
+    env = pettingzoo.make("aec", "classic/tictactoe_v3")
+    env.reset(seed=0)
+    found: list[list[Any]] = [[] for _ in env.possible_agents]
+    turns = [0, 0]
+    for _ in range(moves):
+        i = env.possible_agents.index(env.agent_selection)
+        seen: Any = env.observe(env.agent_selection)
+        move = moved(seen["action_mask"], turns[i])
+        turns[i] += 1
+        found[i].append((seen["observation"].tolist(), move))
+        env.step(move)
+        for log, agent in zip(found, env.possible_agents, strict=True):
+            log.append((float(env.rewards[agent]), env.terminations[agent]))
+        if any(env.terminations.values()):
+            env.reset()
+    return found
+
+
+def test_agents_that_act_in_turn_are_absent_while_they_wait() -> None:
+    moves = 40
+    for how in ({"workers": 1}, {"workers": 2, "backend": "process"}):
+        main = Board()
+        rx.run(main, fast=True, timeout=f"{moves} us", **how)  # type: ignore[arg-type]
+        logs = [[*player.log] for player in main.players]
+        (i,) = [i for i, log in enumerate(logs) if isinstance(log[-1][0], list)]
+        logs[i].pop()  # the turn after the last move
+        assert logs == logs_of_games(moves)
+        assert len(main.referee.episodes) > 4
+        assert {episode.returns for episode in main.referee.episodes} <= {(1.0, -1.0), (-1.0, 1.0), (0.0, 0.0)}
+
+
+def test_one_whose_turn_it_is_not_cannot_act_instead() -> None:
+    class Second(rx.Reactor):
+        out = rx.Output(dtype="i8")
+
+        @rx.reaction(rx.startup, effects=out)
+        def begin(self) -> None:
+            self.out.set(1)
+
+    class Hasty(rx.Reactor):
+        def __init__(self) -> None:
+            self.env, self.source = rl.MultiAgentEnv("classic/tictactoe_v3"), Second()
+            rx.connect(self.source.out, self.env.action[1], after="1 us")
+
+    with (
+        pytest.warns(rx.ReactorWarning, match="has no source"),
+        pytest.raises(
+            rx.ReactionError, match=r"main\.env\.action\[0\].* is absent at 1 us, though 'player_1' is there"
+        ),
+    ):
+        rx.run(Hasty(), fast=True, timeout="9 us")
 
 
 def test_an_agent_that_there_is_not_is_reported_with_those_that_there_are() -> None:
