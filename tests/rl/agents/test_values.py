@@ -164,18 +164,6 @@ def test_of_matrix_games_that_are_played_at_random_each_has_what_it_can_say(
     assert (done.journal[-1]["losses/td_loss"] < 0.1) == fits
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"frame_stack": 2}, "frame_stack of VDN is for single agents"),
-        ({"share": None}, "share of VDN is None, .*; leave it out, or take rl.IDQN"),
-    ],
-)
-def test_what_a_group_cannot_have_is_refused(options: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        rl.train(rl.VDN(**SMALL, **options), SPREAD, total_steps=64)
-
-
 def test_a_group_of_which_none_has_acted_when_it_is_to_learn_is_refused() -> None:
     settings: dict[str, Any] = SMALL | {"num_envs": 1, "horizon": 1, "learning_starts": 0}
     with pytest.raises(ReactionError, match=r"groups\[player_\d\]\.experience: .*learning_starts of IDQN be greater"):

@@ -147,11 +147,12 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     kind: Any = algorithms()[name]
     hints = _hints(kind)
     given = {field.name: found[end] for field in fields(kind) if field.init and (found := ends(hints[field.name]))}
-    given |= {"capacity": 32, "frame_stack": None} if "capacity" in given else {}
+    given |= {"capacity": 32} if "capacity" in given else {}
+    given.pop("frame_stack", None)
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
     given |= {"normalise_observations": False, "recurrent": False} if "latent" in given else {}
     many = issubclass(kind, MultiAgent)
-    given |= dict.fromkeys({"normalise_rewards", "standardise_rewards", "recurrent"} & {*given}, False) if many else {}
+    given |= dict.fromkeys({"standardise_rewards", "recurrent"} & {*given}, False) if many else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
     env = "mpe2:simple_spread_v3" if many else env
     options: dict[str, Any] = {"env_kwargs": {"continuous_actions": not kind.discrete}} if many else {}
@@ -301,3 +302,17 @@ def test_other_defaults_of_torch_are_refused_where_there_are_networks(
         assert rl.train(table, "FrozenLake-v1", total_steps=8).steps == 8
     finally:
         choose(usual)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (rl.IPPO, "normalise_rewards"), (rl.MAPPO, "normalise_rewards"), (rl.IDQN, "frame_stack"),
+        (rl.VDN, "frame_stack"), (rl.VDN, "share"), (rl.QMIX, "share"), (rl.ISAC, "frame_stack"), (rl.ISAC, "torso"),
+    ],
+)  # fmt: skip
+def test_what_many_agents_cannot_have_is_not_offered(kind: Any, name: str) -> None:
+    assert f"{name}=" not in repr(kind())
+    assert name not in inspect.signature(kind).parameters
+    with pytest.raises(ArgumentError, match=f"{kind.name} has no hyperparameter '{name}'"):
+        kind(**{name: getattr(kind, name)})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
-from reactors.errors import ParameterError
 from reactors.rl.algorithms.agents.looking import check_looks, normalised_part
 from reactors.rl.algorithms.agents.team_network import array
 from reactors.rl.algorithms.agents.team_values import RecurrentTeamEpsilonGreedy, TeamEpsilonGreedy, TeamQNetwork
@@ -36,6 +35,7 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     """
 
     name: ClassVar[str] = "IDQN"
+    frame_stack: ClassVar[None] = None  # type: ignore[misc]  # replay has whole observations of agents
 
     num_envs: Count = 8
     """Chosen here; PyMARL has one."""
@@ -64,8 +64,6 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot use."""
         check_looks(self, team)
-        if self.frame_stack is not None:
-            raise ParameterError(f"frame_stack of {self.name} is for single agents; leave it out")
         super().check_team(team, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> TeamEpsilonGreedy:

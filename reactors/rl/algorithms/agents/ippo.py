@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
-from reactors.errors import ParameterError
 from reactors.rl.algorithms.agents.looking import check_looks, normalised_part
 from reactors.rl.algorithms.agents.remembering import RecurrentTeamNetwork, RecurrentTeamPolicy, Strands
 from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array
@@ -40,6 +39,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     """
 
     name: ClassVar[str] = "IPPO"
+    normalise_rewards: ClassVar[bool] = False  # type: ignore[misc]  # `normalise_values` does as much
 
     num_envs: Count = 16
     """Chosen here: 128 in table 8, for runs of 20 million steps."""
@@ -70,10 +70,6 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot use."""
-        if self.normalise_rewards:
-            raise ParameterError(
-                f"normalise_rewards of {self.name} is of a single agent; leave it out: normalise_values does as much"
-            )
         check_looks(self, team)
         super().check_team(team, action_space)
 

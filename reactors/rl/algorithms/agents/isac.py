@@ -38,6 +38,8 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
     """
 
     name: ClassVar[str] = "ISAC"
+    frame_stack: ClassVar[None] = None  # type: ignore[misc]  # replay has whole observations of agents
+    torso: ClassVar[None] = None  # type: ignore[misc]  # its networks see vectors
 
     num_envs: Count = 4
     """Chosen here, as for SAC; one in the papers."""
@@ -53,13 +55,11 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot use."""
-        if self.torso is not None or is_frames(team.observation_space):
+        if is_frames(team.observation_space):
             raise ParameterError(
                 f"group {team.name!r} of {self.name}: its networks see vectors, and observations are "
-                f"{team.observation_space}; leave torso out, and make vectors of them with a wrapper, or take rl.IPPO"
+                f"{team.observation_space}; make vectors of them with a wrapper, or take rl.IPPO"
             )
-        if self.frame_stack is not None:
-            raise ParameterError(f"frame_stack of {self.name} is for single agents; leave it out")
         super().check_team(team, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> SquashedPolicy:

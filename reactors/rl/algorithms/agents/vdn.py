@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from torch import nn
 
-from reactors.errors import ParameterError
 from reactors.rl.algorithms.agents.idqn import IDQN, IDQNLearning, RecurrentIDQNLearning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
@@ -31,15 +29,7 @@ class VDN(IDQN):
 
     name: ClassVar[str] = "VDN"
     together: ClassVar[bool] = True
-
-    def check_team(self, team: Team, action_space: Space) -> None:
-        """Also refuse groups of one agent each."""
-        if self.share is None:
-            raise ParameterError(
-                f"share of {self.name} is None, which makes a group of each agent, and {self.name} learns what a group "
-                "does together; leave it out, or take rl.IDQN"
-            )
-        super().check_team(team, action_space)
+    share: ClassVar[Literal["group"]] = "group"  # type: ignore[misc]  # a group of one has nothing to add up
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """The learner's networks and update for a team."""
