@@ -106,8 +106,8 @@ HEAD = [
     "Contenders have the same hyperparameters, networks and numbers of environments, and one core",
     "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
     "the digests by which ours can be made again; a digest is of the journal, too, and another one in a",
-    "version whose journal has other figures. Seconds are those that a processor worked, or where that",
-    "was not noted, those of the clock, while other work ran beside it.",
+    "version whose journal has other figures. Seconds are those that a processor worked, of the pairs",
+    "where that was noted; if of none, those of the clock, while other work ran beside it.",
 ]
 TABLE = [
     "| environment | algorithm | steps | ours | beside | its returns | our seconds / its |",
@@ -120,7 +120,8 @@ def line(run: tuple[str, str, int, tuple[str, ...]], by: dict[str, list[dict[str
     algorithm, env, steps, (_, *others) = run
     other, game = others[0] if others else "", env.rpartition(":")[2]
     pairs = [(mine, its) for mine in by.get("ours", []) for its in by.get(other, []) if mine["seed"] == its["seed"]]
-    kind = "processor" if pairs and all("processor" in row for pair in pairs for row in pair) else "seconds"
+    worked = [pair for pair in pairs if all("processor" in row for row in pair)]
+    pairs, kind = (worked, "processor") if worked else (pairs, "seconds")
     ratio = f"{statistics.median(mine[kind] / its[kind] for mine, its in pairs):.2f}" if pairs else ""
     ratio += "" if kind == "processor" or not pairs else " (of the clock)"
     return (
