@@ -59,8 +59,9 @@ class PPO(PolicyGradient):
     anneal_clip: bool = True
     """Let the clipping range fall with the learning rate if `anneal`. On, as the paper has it for Atari (table 5)."""
     clip_value: Positive | None = None
-    """Clip values in the value loss to the old ones plus or minus this; the larger of the clipped and the unclipped
-    error counts. By default values are not clipped; 0.2 in the reference code."""
+    """Clip values in the value loss to the old ones plus or minus this times their scale; the larger of the clipped and
+    the unclipped error counts. The scale is `value_scale`, or what `normalise_values` divides by. By default values are
+    not clipped; 0.2 in the reference code."""
     target_kl: Positive | None = None
     """Skip the rest of a round's minibatches when the KL divergence from the policy that acted, by Schulman's estimate,
     exceeds 1.5 times this. By default no minibatch is skipped; OpenAI's Spinning Up has 0.01."""
@@ -179,9 +180,9 @@ class PPOLearning(PolicyGradientLearning):
 
     def value_loss(self, values: torch.Tensor, before: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
         """The mean squared error; with `clip_value`, the larger one of the value's and the clipped value's."""
-        within = self.config.clip_value
-        if within is None:
+        if self.config.clip_value is None:
             return torch.nn.functional.mse_loss(values, returns)
+        within = self.config.clip_value * self.net.scale
         near = before + (values - before).clamp(-within, within)
         return torch.maximum((values - returns) ** 2, (near - returns) ** 2).mean()
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from reactors import rl
+from reactors.errors import ParameterError
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
@@ -67,6 +68,35 @@ def test_gradients_are_of_own_steps_alone(kind: Any, seed: int, options: Any) ->
             next(running)
         for name, value in figures.items():
             assert end.value.value[f"losses/{name}"] == pytest.approx(value, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [rl.IPPO, rl.MAPPO])
+def test_values_are_clipped_in_the_units_in_which_they_are_learned(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, learning, rows = played(kind(**SMALL, clip_value=0.2), lambda: Comers(4), 1)
+    rows["rewards"] *= 100
+    before: list[Any] = []
+
+    def update(seen: Any, *others: Any) -> Any:
+        values = learning.net.values(learning.net.features(seen)).detach()
+        before.append((values, others[-1]))
+        yield from ()
+        return False
+
+    monkeypatch.setattr(learning, "update", update)
+    monkeypatch.setattr(learning, "figures", dict)
+    with pytest.raises(StopIteration):
+        next(learning.learn({name: torch.from_numpy(rows[name].copy()) for name in rows.dtype.names}))
+    ((now, old),) = before
+    assert learning.net.scale > 10
+    torch.testing.assert_close(old, now)  # in the first update no value has moved, though its scale has
+    learning.net.scale = 10.0
+    loss = learning.value_loss(torch.tensor([30.0]), torch.tensor([0.0]), torch.tensor([30.0]))
+    assert float(loss) == 28**2  # 0.2 times 10 is within reach
+
+
+def test_a_scale_of_values_is_refused_where_they_are_normalised() -> None:
+    with pytest.raises(ParameterError, match="value_scale of MAPPO is 20, but normalise_values scales values"):
+        rl.train(rl.MAPPO(**SMALL, value_scale=20), lambda: Comers(3), total_steps=33)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
+from reactors.errors import ParameterError
 from reactors.rl.algorithms.agents.looking import check_looks, normalised_part
 from reactors.rl.algorithms.agents.remembering import RecurrentTeamNetwork, RecurrentTeamPolicy, Strands
 from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array
@@ -70,6 +71,11 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot use."""
+        if self.normalise_values and self.value_scale != 1:
+            raise ParameterError(
+                f"value_scale of {self.name} is {self.value_scale:g}, but normalise_values scales values by returns; "
+                "leave value_scale out, or switch normalise_values off"
+            )
         check_looks(self, team)
         super().check_team(team, action_space)
 
@@ -136,10 +142,12 @@ class IPPOLearning(PPOLearning):
         )[acted]
         before = values[acted]
         returns = found + before
+        given_out = (before - self.net.shift) / self.net.scale
         self.follow(returns)
         mask = batch["acted"]
         tensors = [torch.from_numpy(each).to(self.device) for each in (found, returns, before)]
-        parts = seen, batch["choice"][mask], batch["log_prob"][mask], *tensors
+        read_now = torch.from_numpy(self.net.shift + self.net.scale * given_out).to(self.device)
+        parts = seen, batch["choice"][mask], batch["log_prob"][mask], *tensors[:2], read_now
         for minibatch in self.minibatches(parts, min(config.batch_size, len(seen))):
             if not (yield from self.update(*minibatch)):
                 break

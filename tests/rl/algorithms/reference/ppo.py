@@ -54,7 +54,8 @@ def learn(
         v_now, v_target = net.v(x, s[rows]), torch.tensor(target[rows])
         error = (v_now - v_target) ** 2
         if config.clip_value is not None:  # of the authors' code
-            near = torch.clip(v_now, v_old[rows] - config.clip_value, v_old[rows] + config.clip_value)
+            within = config.clip_value * config.value_scale
+            near = torch.clip(v_now, v_old[rows] - within, v_old[rows] + within)
             error = torch.maximum(error, (near - v_target) ** 2)
         l_vf = error.mean()
         objective = l_clip - c1 * l_vf + c2 * entropy  # equation 9, to be maximised
