@@ -42,18 +42,17 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     horizon: Count = 25
     """Steps of each environment in a round. Chosen here: an episode of MPE."""
     batch_size: Count = 128
-    """Own steps in an update. Chosen here; PyMARL has those of 32 whole episodes."""
+    """Each is an agent's own step. Chosen here; PyMARL has those of 32 whole episodes."""
     updates_per_step: Positive = 0.1
-    """The ratio of updates to environment steps. Chosen here; PyMARL has an update for each episode."""
+    """Chosen here; PyMARL has an update for each episode."""
     learning_rate: Positive = 5e-4
     """Adam's; falls linearly to 0 over the run if `anneal`. PyMARL's, of RMSProp."""
     target_every: Count = 200
     """Updates between copies of the network into its target. PyMARL's, which counts episodes, with an update each."""
     hidden: Layers = (64, 64)
-    """Layers of the network that chooses. PyMARL's are a layer of 64 and a gated recurrent unit of 64."""
+    """Those of the network that chooses. PyMARL's are a layer of 64 and a gated recurrent unit of 64."""
     sequence: Count = 25
-    """Of a recurrent network: own steps of a sequence that are learned from. Chosen here: an episode of MPE; PyMARL has
-    whole episodes."""
+    """They are an agent's own. Chosen here: an episode of MPE; PyMARL has whole episodes."""
     burn_in: Natural = 5
     """Chosen here."""
     standardise_rewards: bool = False

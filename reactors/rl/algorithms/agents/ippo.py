@@ -53,7 +53,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     anneal: bool = False
     """Off, as in the reference code."""
     batch_size: Count = 1_600
-    """Steps of agents in a minibatch. Chosen here: the paper has all of a round in one."""
+    """Each is an agent's own step. Chosen here: the paper has all of a round in one."""
     entropy: NotNegative = 0.01
     """Weight of the entropy bonus. The reference code's."""
     value: NotNegative = 1.0
@@ -63,8 +63,8 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     hidden: Layers = (64, 64)
     """Table 7."""
     sequence: Count = 10
-    """Of a recurrent policy: own steps of an agent in a sequence, through which the gradient goes back. A minibatch has
-    as many sequences as make up `batch_size`. Table 7, "recurrent data chunk length"."""
+    """They are an agent's own. A minibatch has as many sequences as make up `batch_size`. Table 7, "recurrent data
+    chunk length"."""
     normalise_values: bool = True
     """Let the critic learn returns less their running mean, over their running deviation (table 7, "value
     normalization"). Of all returns so far; the reference code's mean moves very slowly."""

@@ -48,7 +48,7 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
     gamma: float = 0.99
     """Stable-Baselines3's."""
     sequence: Count = 25
-    """Of recurrent networks: own steps of a sequence that are learned from. Chosen here, as for IDQN: an episode of
+    """They are an agent's own. Chosen here, as for IDQN: an episode of
     MPE."""
     burn_in: Natural = 5
     """Chosen here, as for IDQN."""
