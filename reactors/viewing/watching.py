@@ -19,7 +19,7 @@ import numpy as np
 from reactors.errors import WatchingError
 from reactors.names.indices import without_indices
 from reactors.tag import Tag
-from reactors.viewing.board import NAME
+from reactors.viewing.board import whole
 from reactors_runtime import tables
 from reactors_runtime.waits import WAITS
 
@@ -174,7 +174,7 @@ def _descriptor(pid: int) -> Path | None:
     """Where the board of a process is; of one that was forked it is its parent's."""
     try:
         for each in sorted(Path(f"/proc/{pid}/fd").iterdir()):
-            if each.readlink().name.startswith(f"memfd:{NAME}"):
+            if whole(each):
                 return each
     except OSError:
         pass

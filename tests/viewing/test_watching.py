@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import reactors as rx
+from reactors.viewing.board import NAME, whole
 from reactors.viewing.watching import Between, Watched, watchable
 from tests.terminal import typed
 from tests.viewing.programs import Farm
@@ -43,6 +44,19 @@ def running(workers: int = 1, backend: str = "auto") -> Iterator[subprocess.Pope
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate()
+
+
+def test_a_board_is_found_once_it_is_whole() -> None:
+    """Who looks while a run begins finds none, or all of it."""
+    descriptor = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        at = Path(f"/proc/self/fd/{descriptor}")
+        assert not whole(at)
+        os.write(descriptor, b'{"arena": 3')
+        assert not whole(at)
+        assert os.getpid() not in watchable()
+    finally:
+        os.close(descriptor)
 
 
 def looked_at(watched: Watched) -> Between:
