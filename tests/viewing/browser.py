@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium")
 # `make test` installs it where it may; where it may not, as with `dot`, the other tests are worth running.
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0  # the first start of Chromium, on a cold disk and beside other work, takes tens of seconds
 
 
 class Browser:
