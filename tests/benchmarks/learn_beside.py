@@ -93,7 +93,8 @@ def write(ordered: list[dict[str, Any]]) -> None:
     for suite, runs in SUITES.items():
         there = [(run, groups[run[:3]]) for run in runs if run[:3] in groups]
         if there:
-            lines += ["", f"## {TITLES[suite]}", "", *TABLE, *(line(run, by) for run, by in there)]
+            found = (line(run, by) for run, by in there)
+            lines += ["", f"## {TITLES[suite]}", "", *TABLE, *found, *NOTES.get(suite, [])]
     (DOCS / "beside.md").write_text("\n".join([*HEAD, *lines]) + "\n")
 
 
@@ -109,6 +110,14 @@ HEAD = [
     "version whose journal has other figures. Seconds are those that a processor worked, of the pairs",
     "where that was noted; if of none, those of the clock, while other work ran beside it.",
 ]
+NOTES = {
+    "minatar": [
+        "",
+        "The paper of MinAtar (Young and Tian, 2019, arXiv 1903.03176) and its repository show curves of DQN",
+        "and of an actor-critic over 5 million frames, means of 30 runs, and no numbers for this table.",
+    ]
+}
+"""What stands below the table of a suite."""
 TABLE = [
     "| environment | algorithm | steps | ours | beside | its returns | our seconds / its |",
     "| --- | --- | --- | --- | --- | --- | --- |",
