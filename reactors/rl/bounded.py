@@ -86,6 +86,8 @@ def words(hint: Any) -> str:
 
     >>> words(Count), words(Share | None), words(Literal["raise", "restart"]), words(Literal[2, 4, 8])
     ('a whole number, 1 or more', 'a number from 0 to 1 or None', '"raise" or "restart"', '2, 4 or 8')
+    >>> words(Literal["group"] | None)
+    '"group" or None'
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -95,7 +97,7 @@ def words(hint: Any) -> str:
         return " or ".join(words(part) for part in parts)
     if origin is Literal:
         *others, last = (f'"{part}"' if isinstance(part, str) else repr(part) for part in parts)
-        return f"{', '.join(others)} or {last}"
+        return f"{', '.join(others)} or {last}" if others else last
     if origin is tuple:
         return f"a tuple, each of it {words(parts[0])}"
     known: dict[Any, str] = {float: "a number", int: "a whole number", bool: "True or False", types.NoneType: "None"}

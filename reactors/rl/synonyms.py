@@ -64,6 +64,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "framestack": ("frame_stack",), "clip_rewards": ("reward_clip",),
     "double_q": ("double",), "double_dqn": ("double",), "prioritized_replay": ("prioritized",),
     "prioritized_replay_alpha": ("alpha",), "prioritized_replay_beta": ("beta",),
+    "final_prioritized_replay_beta": ("anneal_beta",),
     "action_noise": ("noise",), "exploration_noise": ("noise",), "policy_frequency": ("policy_delay",),
     "target_policy_noise": ("target_noise",), "policy_noise": ("target_noise",),
     "target_noise_clip": ("target_clip",), "noise_clip": ("target_clip",), "n_critics": ("critics",),
@@ -102,10 +103,17 @@ _OTHER_KIND: dict[str, tuple[str, str]] = {
 _UNITS = {"updates_per_step": ", updates for each environment step", "target_every": ", in updates"}
 
 
-def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments: Mapping[str, str]) -> str:
+def no_hyperparameter(
+    name: str,
+    algorithm: str,
+    known: Sequence[str],
+    arguments: Mapping[str, str],
+    without: Mapping[str, str] | None = None,
+) -> str:
     """What is said of a name that is no hyperparameter of `algorithm`, which has those `known`.
 
-    `arguments` are those of `rl.train`, each with what the user is to write for it.
+    `arguments` are those of `rl.train`, each with what the user is to write for it. `without` has reasons for names
+    that similar algorithms have.
 
     >>> no_hyperparameter("lr", "PPO", ["learning_rate", "gamma"], {})
     "PPO has no hyperparameter 'lr': it is learning_rate here"
@@ -115,6 +123,8 @@ def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments
     "SAC has no hyperparameter 'target_update_interval': the target networks follow little by little, by a share of tau"
     """
     said = f"{algorithm} has no hyperparameter {name!r}"
+    if without and name in without:
+        return f"{said}: {without[name]}"
     for meant in _meant(name):
         if meant in known:
             return f"{said}: it is {meant} here{_UNITS.get(meant, '')}"

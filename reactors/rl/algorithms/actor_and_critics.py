@@ -38,6 +38,7 @@ class ActorAndCritics(Learning):
         self.bounds, self.tau, self.gamma, self.prioritized = (
             ActionBox(action_space), config.tau, config.gamma, config.prioritized,
         )  # fmt: skip
+        self.max_grad_norm = config.max_grad_norm
         self.noise = torch.Generator(device).manual_seed(seed)
         self.actor = config.network(observation_space, action_space).to(device)
         self.critics = self.critics_of(config, observation_space, critics).to(device)
@@ -125,7 +126,7 @@ class ActorAndCritics(Learning):
 
     def descend(self, name: str, loss: torch.Tensor) -> Iterator[Flat]:
         """One step of an optimizer."""
-        return descend(loss, self.flat[name], self.optimizers[name])
+        return descend(loss, self.flat[name], self.optimizers[name], self.max_grad_norm)
 
     def follow(self, target: str, name: str) -> None:
         """Move a target towards its network."""

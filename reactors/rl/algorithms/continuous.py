@@ -43,13 +43,17 @@ class Continuous(OffPolicy):
     capacity: int = 200_000
     """A fifth of what the papers have, because a checkpoint holds them all."""
     learning_starts: int = 1_000
-    """Transitions before the first update, whose actions are random. Fujimoto et al., 2018, section 6.1, for most."""
+    """Environment steps before the first update, whose actions are random. Fujimoto et al., 2018, section 6.1, for
+    most."""
     batch_size: int = 256
     """Stable-Baselines3's."""
     learning_rate: Positive = 3e-4
     """Of all networks. Haarnoja et al., 2018, table 1, and TD3's released code."""
     tau: Rate = 0.005
     """How far target networks move towards the networks at an update. Stable-Baselines3's."""
+    max_grad_norm: Positive | None = None
+    """The gradients of the actor and of the critics are scaled down to this norm, each for itself (Pascanu et al.,
+    2013, arXiv 1211.5063). By default they are not, as in the papers."""
     hidden: Layers = (256, 256)
     """Layers of actor and of critics, after the torso if there is one. Stable-Baselines3's for SAC."""
     torso: Torso = None

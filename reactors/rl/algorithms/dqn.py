@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import FromSequences, OffPolicy
 from reactors.rl.algorithms.q_learning import epsilon
 from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
@@ -75,6 +76,9 @@ class DQN(FromSequences, OffPolicy):
     """Of the run, in which epsilon falls to `exploration_final`. Stable-Baselines3's."""
     exploration_final: Share = 0.05
     """Epsilon from there on. Stable-Baselines3's."""
+    anneal_beta: bool = False
+    """Let `beta` rise linearly to 1 over the run, by environment steps, as in Schaul et al., 2016, section 3.4 (arXiv
+    1511.05952). By default it stays."""
     double: bool = True
     """Double DQN: the network chooses the next action, and the target network values it. On, as in Rainbow."""
     dueling: bool = False
@@ -94,6 +98,19 @@ class DQN(FromSequences, OffPolicy):
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 
     alone: ClassVar[tuple[str, ...]] = ("normalise_observations",)
+
+    def __post_init__(self) -> None:
+        """Also refuse a schedule of importance weights where there are none."""
+        super().__post_init__()
+        if self.anneal_beta and not self.prioritized:
+            raise ArgumentError(
+                f"anneal_beta of {type(self).__name__} is True, and replay is sampled uniformly, without beta; say "
+                "prioritized=True, or leave anneal_beta out"
+            )
+
+    def beta_at(self, steps: int) -> float:
+        """Also rises, if `anneal_beta`."""
+        return self.beta + (1 - self.beta) * min(1.0, steps / self.total_steps) if self.anneal_beta else self.beta
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """Make a policy for an actor."""

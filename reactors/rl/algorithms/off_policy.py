@@ -30,7 +30,7 @@ class OffPolicy(Algorithm):
     capacity: Count = 100_000
     """Transitions that the replay buffer holds. A tenth of what papers have, because a checkpoint holds them all."""
     learning_starts: Natural = 1_000
-    """Transitions before the first update. Usual."""
+    """Environment steps before the first update. Usual."""
     batch_size: Count = 64
     """Transitions in an update. Usual."""
     updates_per_step: Positive = 1.0
@@ -74,6 +74,11 @@ class OffPolicy(Algorithm):
         """
         return None
 
+    def beta_at(self, steps: int) -> float:
+        """The exponent of the importance weights after so many environment steps; by default always `beta`."""
+        del steps
+        return self.beta
+
     @property
     def updates(self) -> int:
         """The updates in a round. If the ratio gives no whole number, it is rounded up, and some rounds have none."""
@@ -81,7 +86,7 @@ class OffPolicy(Algorithm):
 
     @property
     def enough(self) -> int:
-        """Transitions before the first update: `learning_starts`, and those of the first returns, or sequences."""
+        """Environment steps before the first update: `learning_starts`, and those of first returns, or sequences."""
         steps = self.n_step if self.stretch is None else self.stretch[0]
         return max(self.learning_starts, steps * self.num_envs)
 

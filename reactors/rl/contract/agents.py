@@ -20,7 +20,8 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.algorithm import Algorithm, Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.envs.agents.cast import Cast, Team, width
-from reactors.rl.envs.spaces import is_frames, reader
+from reactors.rl.envs.agents.observed import ObservedByAgents
+from reactors.rl.envs.spaces import array_type, is_frames, reader
 from reactors.rl.replay.sequences import MEMORY, STATE
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class MultiAgent(Algorithm):
     learner. By default all agents are one, named "agents"."""
     share: Literal["group"] | None = "group"
     """"group": one network for all agents of a group. None: each agent is a group, with a network and a learner of its
-    own. Sharing is usual (Gupta et al., 2017)."""
+    own; not beside `groups`. Sharing is usual (Gupta et al., 2017)."""
     agent_ids: bool = True
     """Let a network that several share see which of them it acts for, one-hot behind a vector. As Yu et al., 2022."""
 
@@ -67,8 +68,13 @@ class MultiAgent(Algorithm):
             if not isinstance(name, str) or not name or "/" in name or not listed or not patterns:
                 raise ArgumentError(
                     f"{said} has {name!r}: {patterns!r}; let it be a name without '/', and a tuple of names or "
-                    'patterns, as in "good": ("agent_*",)'
+                    'patterns, as in "good": ("agent_*",), or on the command line "good": ["agent_*"]'
                 )
+        if self.share is None:
+            raise ArgumentError(
+                f"{said} is {given!r}, and share is None, by which each agent is a group of its own; leave out one of "
+                "the two, or write a group for each agent that is to have a network of its own"
+            )
 
     def check(self, observation_space: Any, action_space: Any) -> None:
         """Refuse invalid groups and spaces: of all teams for a `Cast`, of the team itself for a `Team`."""
@@ -153,8 +159,27 @@ class Company(Policy):
         raise NotImplementedError("teams act one by one")
 
     def greedy(self, observations: Any) -> Any:
-        """The same as `greedy_of`."""
-        return self.greedy_of(observations)
+        """The greedy actions for batches of observations (n, ...) by agent; a dict of actions (n, ...) by agent.
+
+        A batch may be a dict with an `action_mask` (n, actions), and each agent may have another n. Raises as
+        `ObservedByAgents.batches`, and `ArgumentError` if a policy is recurrent.
+        """
+        if any(isinstance(policy, RecurrentPolicy) for policy in self.policies):
+            raise ArgumentError(
+                "policy.greedy of recurrent agents has no states of episodes; call what rl.train or rl.load returned "
+                "with one observation of each agent, or serve it by rl.serve with sessions"
+            )
+        seen = ObservedByAgents(self.cast).batches(observations, "policy.greedy")
+        rows: list[dict[Any, Any]] = [{} for _ in range(max(map(len, seen.values()), default=0))]
+        for agent, batch in seen.items():
+            for row, each in zip(rows, batch, strict=False):
+                row[agent] = each
+        found, actions = self.greedy_of(rows), {}
+        for agent, batch in seen.items():
+            where: Any = array_type(self.cast.actions[self.cast.agents.index(agent)])
+            chosen = [row[agent] for row in found[: len(batch)]]
+            actions[agent] = np.array(chosen, where.dtype).reshape(-1, *where.shape)
+        return actions
 
     def fresh(self, n: int) -> list[Memories | None]:
         """The initial recurrent states of each team for n episodes; None for a team whose policy is not recurrent."""

@@ -128,6 +128,8 @@ class Algorithm(ABC):
     """Hyperparameters that several learners divide among themselves."""
     alone: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters that need the whole batch, so that only a single learner can use them."""
+    without: ClassVar[dict[str, str]] = {}
+    """Hyperparameters of a base that it does not have, and why, or what to take instead."""
     __signature__: ClassVar[Signature] = Signature()
 
     num_envs: Count = 8

@@ -54,7 +54,7 @@ def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[s
         for name in named:
             if name not in parameters:
                 arguments = {each: f"rl.train(..., {each}=...)" for each in ARGUMENTS}
-                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], arguments))
+                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], arguments, kind.without))
 
 
 class Signature:

@@ -103,6 +103,7 @@ class Experience(Stateful):
         if self.algorithm.due(self.learnable) <= self.drawn:
             return
         self.drawn += self.updates
+        self.buffer.beta = self.algorithm.beta_at(self.added)
         records = self.batches.loan()
         for i in range(self.updates):
             self.draws.draw(records[i : i + 1].reshape(()))

@@ -119,8 +119,9 @@ class FreeLearner(Learner):
         """So many updates."""
         adaptation, figures = self.adaptation, {}
         size = self.algorithm.batch_size if adaptation is None else adaptation.batch_size  # type: ignore[attr-defined]
+        beta = self.algorithm.beta_at(self.added)  # type: ignore[attr-defined]
         for _ in range(self.updates):
-            drawn = self.memory.sample(size)
+            drawn = self.memory.sample(size, beta=beta)
             figures = yield from self.learned(self.upload(drawn))
             if self.prioritizes:
                 found = errors(self.algorithm, self.learning, figures, size)

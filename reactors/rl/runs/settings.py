@@ -114,7 +114,7 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
     for name, value in given.items():
         if name not in known:
             options = {each: option for each, option in ARGUMENTS.items() if option}
-            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, options)}")
+            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, options, kind.without)}")
         try:
             values[name] = coerced(value, hints[name])
         except (ValueError, TypeError):
@@ -125,7 +125,20 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
 
 
 def spelled(hint: Any) -> str:
-    """A type as people write it."""
+    """What people write on a command line for a value of this type.
+
+    >>> spelled(int | None), spelled(Literal["batch", "buffer"])
+    ('int or none', 'batch or buffer')
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in {types.UnionType, typing.Union}:
+        return " or ".join(map(spelled, parts))
+    if origin is Literal:
+        return " or ".join(map(str, parts))
+    if origin is Mapping:
+        return """a JSON object in quotes, as '{"good": ["agent_*"]}',"""
+    if hint is types.NoneType:
+        return "none"
     return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
 
 

@@ -42,8 +42,8 @@ class TrainedPolicy:
 
     Call it with one observation, an array or array-like, to get the greedy action; `policy.greedy` takes a batch. A
     recurrent policy remembers the calls since the last `reset`, which begins an episode. With many agents, call it with
-    a dict of observations, by agent, of the agents that are present; it returns a dict of their actions. An observation
-    may be a dict with an `action_mask`, as in PettingZoo.
+    a dict of observations, by agent, of the agents that are present; it returns a dict of their actions, and
+    `policy.greedy` the same of batches (n, ...). An observation may be a dict with an `action_mask`, as in PettingZoo.
 
     Raises `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert,
     `NotFiniteError` for one with a number that is not finite, and `ArgumentError` for an unknown agent.
@@ -111,10 +111,10 @@ class TrainedPolicy:
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
-        who = f"the policy of {self.algorithm.name}"
+        who, several = f"the policy of {self.algorithm.name}", "of a batch, policy.greedy gives all actions"
         if isinstance(self._playing, PlayingTogether):
-            return self._playing([ObservedByAgents(self._playing.company.cast).all(observation, who)])[0]
-        taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
+            return self._playing([ObservedByAgents(self._playing.company.cast).all(observation, who, several)])[0]
+        taken = Observed(self.spaces[0]).checked(observation, who, several)
         return self._playing(taken[None])[0]
 
     def reset(self) -> None:

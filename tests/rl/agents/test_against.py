@@ -115,7 +115,7 @@ def test_groups_and_masks_are_the_opponents_own() -> None:
     sides = [{"a_0", "a_2"}, {"b_1", "b_3"}]
     for opponent in (
         trained(rl.VDN(**REPLAY, **KINDS), masked),
-        trained(rl.IDQN(**REPLAY, share=None, **KINDS), masked),
+        trained(rl.IDQN(**REPLAY, share=None), masked),
     ):
         games = games_of(learner, opponent, 3)
         assert_it_plays_itself(opponent, games[:3], sides[:1])

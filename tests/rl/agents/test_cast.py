@@ -56,3 +56,11 @@ def test_agents_that_are_not_known_before_are_refused_by_name() -> None:
         rl.MultiAgentEnv(made)
     with pytest.raises(ParameterError, match=r"rl\.train: .* without possible_agents, so that no one knows"):
         rl.train(rl.IPPO(num_envs=2, horizon=8, epochs=1), made, total_steps=16)
+
+
+def test_own_networks_for_all_and_groups_are_refused_together() -> None:
+    """Either would make the other do nothing."""
+    with pytest.raises(ArgumentError, match=r"groups of IPPO is .*, and share is None, by which .*; leave out one of"):
+        rl.IPPO(share=None, groups={"a": ("a_*",), "b": ("b_*",)})
+    groups = {"a": ("a_*",), "b_1": ("b_1",), "b_3": ("b_3",)}  # some share, others do not
+    assert [team.agents for team in rl.IPPO(groups=groups).teams(MIXED)] == [("a_0", "a_2"), ("b_1",), ("b_3",)]

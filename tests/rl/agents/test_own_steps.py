@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+from reactors import rl
+from reactors.rl.dataflow.agents.experience import TeamExperience
+from reactors.rl.envs.agents.cast import Team
 from reactors.rl.replay.own_steps import OwnSteps
 from tests.rl.agents.comers import Comers
 from tests.rl.agents.test_losses import played
@@ -108,3 +112,21 @@ def test_what_is_played_says_who_acts_next() -> None:
     going = acts & ~over
     for name in ("obs", "masks"):
         np.testing.assert_array_equal(rows[f"next_{name}"][:-1][going], rows[name][1:][going])
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [(rl.IDQN, {1.0, -0.5}), (rl.ISAC, {1.0, -0.5}), (rl.VDN, {1.0}), (rl.QMIX, {1.0})]
+)
+def test_rewards_are_clipped_of_each_agent_or_of_the_group_that_learns_from_their_sum(
+    kind: Any, kept: set[float]
+) -> None:
+    box = gym.spaces.Box(-1, 1, (2,), np.float32)
+    actions: Any = box if kind is rl.ISAC else gym.spaces.Discrete(2)
+    team: Any = Team("all", (0, 1), ("a", "b"), box, box)
+    algorithm = kind(num_envs=1, horizon=1, capacity=50, batch_size=4, reward_clip=1.0)
+    experience = TeamExperience(algorithm, team, actions, 1)
+    rows: Any = np.zeros((1, 1), team.experience(actions, {}))
+    rows["acted"], rows["next_acted"], rows["rewards"], rows["reward"] = True, True, [3, -0.5], 2.5
+    experience.keep(rows)
+    with experience.buffer as buffer:
+        assert {*buffer.sample(64).reward.tolist()} == kept

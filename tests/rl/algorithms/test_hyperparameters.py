@@ -71,6 +71,13 @@ def test_every_hyperparameter_has_a_type_and_values_that_it_refuses(name: str) -
         ("DQN", {"alpha": 1.5}, "alpha of DQN is 1.5; write a number from 0 to 1"),
         ("IMPALA", {"replay_slots": -1}, "write a whole number, 0 or more"),
         ("QLearning", {"learning_rate": 2.0}, "write a number above 0, up to 1"),
+        ("IPPO", {"share": "all"}, "share of IPPO is 'all'; write \"group\" or None"),
+        ("VDN", {"share": None}, "agents of a group always share a network; take rl.IDQN for networks of their own"),
+        (
+            "ISAC",
+            {"torso": "nature"},
+            "its networks see vectors; make vectors of frames with a wrapper, or take rl.IPPO",
+        ),
     ],
 )
 def test_the_error_says_what_is_possible(name: str, given: dict[str, Any], said: str) -> None:
@@ -107,6 +114,24 @@ def test_text_of_a_command_line_is_checked_the_same_way() -> None:
     for name, text in (("gamma", "nan"), ("hidden", "64,0"), ("learning_rate", "-1e-3"), ("epochs", "0")):
         with pytest.raises(ArgumentError, match=f"{name} of PPO is "):
             with_settings(rl.PPO, {name: text})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("share", "all", "--set: share is 'all', but IPPO takes group or none there"),
+        ("groups", "agent_*", 'takes a JSON object in quotes, as \'{"good": ["agent_*"]}\', or none there'),
+        ("groups", '{"good": "agent_*"}', 'or on the command line "good": ["agent_*"]'),
+        ("recurrent", "some", "but IPPO takes int or bool there"),
+    ],
+)
+def test_the_error_says_what_to_type_on_a_command_line(name: str, text: str, said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        with_settings(rl.IPPO, {name: text})
+    assert said in str(caught.value)
+    assert with_settings(rl.IPPO, {"share": "none"}).share is None  # type: ignore[attr-defined]
+    groups = with_settings(rl.IPPO, {"groups": '{"good": ["agent_*"]}'}).groups  # type: ignore[attr-defined]
+    assert groups == {"good": ("agent_*",)}
 
 
 def test_a_subclass_with_other_defaults_keeps_the_bounds() -> None:

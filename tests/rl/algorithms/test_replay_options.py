@@ -14,6 +14,7 @@ import torch
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import memory_of
+from reactors.rl.networks.layers import alone
 from tests.catch import Catch
 
 pytestmark = pytest.mark.usefixtures("bare_runs")
@@ -88,3 +89,76 @@ def test_epsilon_may_begin_below_1() -> None:
     seen = np.random.default_rng(1).normal(size=(200, 3)).astype(np.float32)
     chosen, _ = policy.act(seen, np.random.default_rng(2), 0)
     assert np.array_equal(chosen, policy.greedy(seen))
+
+
+QUICK: dict[str, Any] = {"num_envs": 4, "horizon": 4, "batch_size": 8, "hidden": (8,), "learning_starts": 16}
+
+
+@pytest.mark.parametrize("mode", ["sync", "free"])
+def test_beta_rises_to_1_over_the_run_if_asked_to(monkeypatch: pytest.MonkeyPatch, mode: Any) -> None:
+    """Each batch is drawn with the beta of its step; by default that is always the same."""
+    drawn: list[float] = []
+    sample, sample_into = rl.ReplayBuffer.sample, rl.ReplayBuffer.sample_into
+
+    def seen_into(self: Any, record: Any, n: int) -> Any:
+        drawn.append(self.beta)
+        return sample_into(self, record, n)
+
+    def seen(self: Any, n: int, **options: Any) -> Any:
+        drawn.extend(options.values())  # rows of weights are drawn without
+        return sample(self, n, **options)
+
+    monkeypatch.setattr(rl.ReplayBuffer, "sample_into", seen_into)
+    monkeypatch.setattr(rl.ReplayBuffer, "sample", seen)
+    way: dict[str, Any] = {"total_steps": 160, "seed": 1, "mode": mode, "workers": 2, "backend": "thread"}
+    rl.train(rl.DQN(**QUICK, prioritized=True, beta=0.5), "CartPole-v1", **way)
+    assert {*drawn} == {0.5}
+    drawn.clear()
+    rl.train(rl.DQN(**QUICK, prioritized=True, beta=0.5, anneal_beta=True), "CartPole-v1", **way)
+    assert drawn == sorted(drawn)
+    assert 0.5 < drawn[0] < 0.7 < drawn[-1] <= 1
+    assert drawn[-1] == 1 or mode == "free"  # where the last rounds may find no time to be learned from
+
+
+def test_beta_begins_where_it_is_said_to_and_ends_at_1() -> None:
+    config = rl.DQN(prioritized=True, beta=0.4, anneal_beta=True).scheduled(1_000)
+    assert [config.beta_at(steps) for steps in (0, 500, 1_000, 1_016)] == pytest.approx([0.4, 0.7, 1, 1])
+    assert config.beta_at(1_016) <= 1
+    assert rl.DQN(prioritized=True).scheduled(1_000).beta_at(1_000) == 0.4
+    with pytest.raises(ArgumentError, match="anneal_beta of IDQN is True, and replay is sampled uniformly"):
+        rl.IDQN(anneal_beta=True)
+
+
+def test_a_beta_that_rises_is_the_same_on_any_number_of_workers() -> None:
+    rising = replace(FRAMES, anneal_beta=True)
+    assert np.array_equal(weights(rising), weights(rising, workers=2))
+    assert not np.array_equal(weights(rising), weights(FRAMES))
+
+
+@pytest.mark.parametrize("kind", [rl.SAC, rl.TD3, rl.DDPG])
+def test_gradients_of_actor_and_critics_are_scaled_down_each_to_its_own_norm(kind: Any) -> None:
+    box = gym.spaces.Box(-1, 1, (3,), np.float32)
+    rng = np.random.default_rng(0)
+    seen, acted, led_to = (torch.from_numpy(rng.uniform(-1, 1, (8, 3)).astype(np.float32)) for _ in range(3))
+    batch = {
+        "obs": seen, "action": acted, "next_obs": led_to, "reward": torch.full((8,), 9.0),
+        "terminated": torch.zeros(8, dtype=torch.bool),
+    }  # fmt: skip
+    for most in (None, 1e-3):
+        learning = kind(hidden=(8,), max_grad_norm=most).learning(box, box, 0)
+        alone(learning.learn(batch))
+        found = alone(learning.learn(batch))  # TD3's actor learns at every second
+        norms = [float(torch.linalg.vector_norm(learning.flat[each].weights.grad)) for each in ("actor", "critics")]
+        told = [float(found[f"losses/{each}_grad_norm"]()) for each in ("actor", "qf")]
+        assert min(told) > 2e-3  # figures say what it was
+        assert norms == pytest.approx(told if most is None else [most] * 2, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", [rl.SAC, rl.TD3])
+def test_gradients_that_are_scaled_down_are_the_same_on_any_number_of_workers(kind: Any) -> None:
+    found = [
+        rl.train(kind(**QUICK, max_grad_norm=most), "Pendulum-v1", total_steps=96, seed=1, workers=workers)
+        for most, workers in ((0.1, 1), (0.1, 2), (None, 1))
+    ]
+    assert found[0].digest == found[1].digest != found[2].digest
+    assert np.array_equal(found[0].weights, found[1].weights)

@@ -275,3 +275,48 @@ def test_a_server_of_other_groups_is_refused() -> None:
         ArgumentError, match=r"has the groups \[\('b', .*but MAPPO learns \[\('a', \('a_0', 'a_2'\)\), .*; write"
     ):
         trained(serve=turned)
+
+
+def test_a_policy_of_many_agents_takes_a_batch_of_each() -> None:
+    """Its actions are those that single observations get, and masks hold; batches may differ in length."""
+    done = trained()
+    rng = np.random.default_rng(0)
+    seen = {"b_1": rng.normal(size=(5, 4)), "a_0": rng.normal(size=(3, 3)), "a_2": np.zeros((0, 3))}
+    masks = np.eye(4)[[0, 1, 2, 3, 1]]
+    found = done.policy.greedy({**seen, "b_1": {"observation": seen["b_1"], "action_mask": masks}})
+    assert [*found] == ["b_1", "a_0", "a_2"]
+    assert found["b_1"].tolist() == [0, 1, 2, 3, 1]
+    assert found["a_0"].tolist() == [done({"a_0": each})["a_0"] for each in seen["a_0"]]
+    assert found["a_2"].shape == (0,)
+    continuous = trained(rl.ISAC(**ISAC), "mpe2:simple_spread_v3", env_kwargs={"continuous_actions": True})
+    (agent, *_), (space, *_) = continuous.spaces[0].agents, continuous.spaces[0].observations
+    actions = continuous.policy.greedy({agent: np.stack([space.sample() for _ in range(4)])})[agent]
+    assert actions.shape == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([1], r"policy\.greedy takes a dict of observations by agent"),
+        ({"a_7": np.zeros((2, 3))}, r"policy\.greedy has no agent 'a_7'; there are 'a_0'"),
+        ({"a_0": np.zeros(3)}, r"takes a batch of observations, of shape \(n, 3\), and was given one of shape \(3,\);"),
+        ({"a_0": np.zeros((2, 4))}, r"agent 'a_0' of policy\.greedy takes observations of shape \(3,\)"),
+        (
+            {"a_0": {"observation": np.zeros((2, 3)), "action_mask": np.ones(3)}},
+            r"shape \(2, 3\), with masks of shape \(3,\); write a row for each observation, and for its mask",
+        ),
+    ],
+)
+def test_what_is_no_batch_of_many_agents_is_refused(given: Any, said: str) -> None:
+    policy = rl.MAPPO(**SMALL, **GROUPS).policy(cast_of(mixed, "main"), None)
+    with pytest.raises((ArgumentError, ValueMismatchError), match=said):
+        policy.greedy(given)
+
+
+def test_a_batch_of_agents_that_remember_is_refused() -> None:
+    policy: Any = rl.IPPO(**SMALL, **GROUPS, recurrent=4, sequence=4).policy(cast_of(mixed, "main"), None)
+    with pytest.raises(ArgumentError, match=r"recurrent agents has no states of episodes; call what rl\.train"):
+        policy.greedy({"a_0": np.zeros((2, 3))})
+    done = trained()
+    with pytest.raises(ValueMismatchError, match=r"of a batch, policy\.greedy gives all actions"):
+        done({"a_0": np.zeros((2, 3))})

@@ -36,13 +36,20 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
 
     name: ClassVar[str] = "IDQN"
     frame_stack: ClassVar[None] = None  # type: ignore[misc]  # replay has whole observations of agents
+    without: ClassVar[dict[str, str]] = {"frame_stack": "replay keeps whole observations of agents; leave it out"}
 
     num_envs: Count = 8
     """Chosen here; PyMARL has one."""
     horizon: Count = 25
     """Steps of each environment in a round. Chosen here: an episode of MPE."""
+    capacity: Count = 100_000
+    """A group has a buffer of its own; each transition is an agent's own step, with VDN and QMIX a step of the group. A
+    tenth of what papers have, because a checkpoint holds them all."""
+    learning_starts: Natural = 1_000
+    """The same however many agents there are. Usual."""
     batch_size: Count = 128
-    """Each is an agent's own step. Chosen here; PyMARL has those of 32 whole episodes."""
+    """Each is an agent's own step, with VDN and QMIX a step of the group. Chosen here; PyMARL has those of 32 whole
+    episodes."""
     updates_per_step: Positive = 0.1
     """Chosen here; PyMARL has an update for each episode."""
     learning_rate: Positive = 5e-4
@@ -51,8 +58,12 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     """Updates between copies of the network into its target. PyMARL's, which counts episodes, with an update each."""
     hidden: Layers = (64, 64)
     """Those of the network that chooses. PyMARL's are a layer of 64 and a gated recurrent unit of 64."""
+    reward_clip: Positive | None = None
+    """Clipped is what an agent is given from one of its steps to the next, with VDN and QMIX the sum over a group. By
+    default it is not."""
     sequence: Count = 25
-    """They are an agent's own. Chosen here: an episode of MPE; PyMARL has whole episodes."""
+    """They are an agent's own, with VDN and QMIX a group's. Chosen here: an episode of MPE; PyMARL has whole
+    episodes."""
     burn_in: Natural = 5
     """Chosen here."""
     standardise_rewards: bool = False

@@ -16,7 +16,7 @@ from reactors.rl.algorithms.sac import (
     SACLearning,
     SquashedPolicy,
 )
-from reactors.rl.bounded import Count, Natural
+from reactors.rl.bounded import Count, Natural, Positive
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.envs.spaces import is_frames
 from reactors.rl.replay.sequences import MEMORY, STATE
@@ -40,6 +40,10 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
     name: ClassVar[str] = "ISAC"
     frame_stack: ClassVar[None] = None  # type: ignore[misc]  # replay has whole observations of agents
     torso: ClassVar[None] = None  # type: ignore[misc]  # its networks see vectors
+    without: ClassVar[dict[str, str]] = {
+        "frame_stack": "replay keeps whole observations of agents; leave it out",
+        "torso": "its networks see vectors; make vectors of frames with a wrapper, or take rl.IPPO",
+    }
 
     num_envs: Count = 4
     """Chosen here, as for SAC; one in the papers."""
@@ -47,9 +51,17 @@ class ISAC(MultiAgent, SAC):  # type: ignore[misc]
     """Steps of each environment in a round; the policy is that much behind its experience. Chosen here, as for SAC."""
     gamma: float = 0.99
     """Stable-Baselines3's."""
+    capacity: Count = 200_000
+    """A group has a buffer of its own; each transition is an agent's own step. A fifth of what the papers have, because
+    a checkpoint holds them all."""
+    learning_starts: Natural = 100
+    """The same however many agents there are. Stable-Baselines3's."""
+    batch_size: Count = 256
+    """Each is an agent's own step. Stable-Baselines3's."""
+    reward_clip: Positive | None = None
+    """Clipped is what an agent is given from one of its steps to the next. By default it is not."""
     sequence: Count = 25
-    """They are an agent's own. Chosen here, as for IDQN: an episode of
-    MPE."""
+    """They are an agent's own. Chosen here, as for IDQN: an episode of MPE."""
     burn_in: Natural = 5
     """Chosen here, as for IDQN."""
 

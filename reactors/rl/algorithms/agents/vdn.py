@@ -30,6 +30,10 @@ class VDN(IDQN):
     name: ClassVar[str] = "VDN"
     together: ClassVar[bool] = True
     share: ClassVar[Literal["group"]] = "group"  # type: ignore[misc]  # a group of one has nothing to add up
+    without: ClassVar[dict[str, str]] = {
+        **IDQN.without,
+        "share": "agents of a group always share a network; take rl.IDQN for networks of their own",
+    }
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """The learner's networks and update for a team."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.lowlevel import did_you_mean
 from reactors.rl.envs.agents.cast import SOME, some
-from reactors.rl.envs.agents.masks import allowed, unmasked
+from reactors.rl.envs.agents.masks import MASK, OBSERVATION, allowed, unmasked
 from reactors.rl.envs.observed import Observed
 from reactors.rl.envs.spaces import WrongValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.envs.agents.cast import Cast
@@ -48,7 +49,7 @@ class ObservedByAgents:
             raise ArgumentError(f"{path} has no agent {agent!r}{near or f'; there are {some(names)}'}")
         return found
 
-    def checked(self, agent: object, observation: Any, path: str) -> Seen:
+    def checked(self, agent: object, observation: Any, path: str, several: str = "") -> Seen:
         """A copy of an agent's observation, and of its mask, if there is one; as in `Observed.checked`.
 
         Also raises `ArgumentError` for an unknown agent, and `ValueMismatchError` for an invalid mask.
@@ -56,18 +57,42 @@ class ObservedByAgents:
         i = self.place(agent, path)
         seen, mask = unmasked(observation, {})
         who = f"agent {str(agent)!r} of {path}"
-        taken = self.observed[i].checked(seen, who)
+        taken = self.observed[i].checked(seen, who, several)
         return taken, None if mask is None or not self.cast.masked else _mask(mask, self.cast.actions[i], who)
 
-    def all(self, observations: object, path: str) -> dict[Any, Seen]:
+    def all(self, observations: object, path: str, several: str = "") -> dict[Any, Seen]:
         """The checked observations of all present agents, by agent."""
+        return {agent: self.checked(agent, x, path, several) for agent, x in self.by_agent(observations, path).items()}
+
+    def batches(self, observations: object, path: str) -> dict[Any, list[Seen]]:
+        """The checked observations in batches (n, ...), by agent.
+
+        Also raises `ValueMismatchError` for what is no batch.
+        """
+        found = {}
+        for agent, batch in self.by_agent(observations, path).items():
+            seen, masks = unmasked(batch, {})
+            shape, one = np.shape(seen), self.observed[self.cast.agents.index(agent)].shape or ()
+            if len(shape) != len(one) + 1 or (masks is not None and np.shape(masks)[:1] != shape[:1]):
+                wanted = str(("n", *one)).replace("'", "")
+                beside = "" if masks is None else f", with masks of shape {np.shape(masks)}"
+                raise ValueMismatchError(
+                    f"agent {str(agent)!r} of {path} takes a batch of observations, of shape {wanted}, and was "
+                    f"given one of shape {shape}{beside}; write a row for each observation, and for its mask"
+                )
+            each = seen if masks is None else [{OBSERVATION: x, MASK: y} for x, y in zip(seen, masks, strict=True)]
+            found[agent] = [self.checked(agent, x, path) for x in each]
+        return found
+
+    def by_agent(self, observations: object, path: str) -> dict[Any, Any]:
+        """What is given by agent, unchecked; raises `ArgumentError` for another thing, and for an unknown agent."""
         if not hasattr(observations, "items"):
             raise ArgumentError(
                 f"{path} takes a dict of observations by agent, of those that are there, and was given "
                 f"{type(observations).__name__}; write {{{str(self.cast.agents[0])!r}: observation}}"
             )
-        by_agent: Mapping[Any, Any] = observations  # type: ignore[assignment]
-        return {self.cast.agents[self.place(each, path)]: self.checked(each, x, path) for each, x in by_agent.items()}
+        given: Mapping[Any, Any] = observations  # type: ignore[assignment]
+        return {self.cast.agents[self.place(each, path)]: x for each, x in given.items()}
 
 
 def _mask(given: Any, actions: Space, who: str) -> NDArray[np.bool_]:
