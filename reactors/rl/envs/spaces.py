@@ -19,6 +19,8 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.replay.transition import space_dtype
 
 if TYPE_CHECKING:
+    from types import EllipsisType
+
     from numpy.typing import NDArray
 
 Space: TypeAlias = spaces.Space[Any]
@@ -108,10 +110,11 @@ def writer(space: Space) -> Write:
     return _array_writer(where.dtype, where.shape or ())
 
 
-def rows_writer(space: Space) -> Callable[[Any, list[int], list[Any]], bool]:
+def rows_writer(space: Space) -> Callable[[Any, list[int] | EllipsisType, list[Any]], bool]:
     """A function that puts values of the space into rows of a block at once, if they are arrays as they lie there.
 
-    It returns whether they are. If not, it has written nothing, and `writer` knows what each of them is.
+    The rows are a list of indices, or `...` for all. It returns whether they are; if not, it has written nothing, and
+    `writer` knows what each of them is.
 
     >>> from gymnasium.spaces import Box
     >>> block = np.zeros((3, 2), np.float32)
@@ -123,10 +126,10 @@ def rows_writer(space: Space) -> Callable[[Any, list[int], list[Any]], bool]:
     """
     dtype, shape = array_type(space)
 
-    def write(block: Any, places: list[int], values: list[Any]) -> bool:
+    def write(block: Any, places: list[int] | EllipsisType, values: list[Any]) -> bool:
         for value in values:
-            if value.__class__ is not np.ndarray or value.dtype != dtype or value.shape != shape:
-                return False
+            if value.__class__ is not np.ndarray or not shape or value.dtype != dtype or value.shape != shape:
+                return False  # a single number may have bounds
         if values:
             block[places] = values
         return True

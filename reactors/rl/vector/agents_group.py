@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from reactors.rl.envs.agents.masks import MASK, mask_of, unmasked, without_mask
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.owned import own
-from reactors.rl.envs.spaces import WrongValueError, reader, writer
+from reactors.rl.envs.spaces import WrongValueError, reader, rows_writer, writer
 from reactors.rl.vector.share import Infos, Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import EllipsisType
 
     from numpy.typing import NDArray
 
@@ -45,9 +46,11 @@ class AgentsGroup(Share):
         """Make all environments of the share, on the worker that steps them."""
         cast, path = self.layout.cast, self.layout.path
         self.who = [*enumerate(cast.agents)]
+        self.everyone = [*cast.agents]
         self.number_of = {agent: i for i, agent in enumerate(cast.agents)}
         self.put = [writer(space) for space in cast.observations]
-        self.taken = [reader(space) or copy for space in cast.actions]
+        self.put_together = rows_writer(cast.observations[0]) if self.layout.observations.alike else None
+        self.taken = [reader(space) for space in cast.actions]
         self.put_state = None if cast.state is None else writer(cast.state)
         self.at = self.where.at[self.number : self.number + 1]
         for e, make in enumerate(self.makers):
@@ -74,36 +77,52 @@ class AgentsGroup(Share):
         """Step all environments with a block of actions, and write the results into rows; returns the infos."""
         records[...] = np.zeros((), records.dtype)
         rewards[...], terminated[...], truncated[...] = 0.0, False, False
+        observations, next_observations = records["observations"], records["next_observations"]
         chosen = [self.layout.actions.column(actions, i) for i, _ in self.who]
         infos: Infos = []
         for e, simulation in enumerate(self.simulations):
             self.at[0] = e + 1
-            outcomes = simulation.step(
-                {agent: self.taken[i](chosen[i][e]) for i, agent in self.who if agent in simulation.observations}
-            )
-            for outcome in outcomes:
-                i = self.number_of[outcome.agent]
-                rewards[e, i], terminated[e, i], truncated[e, i] = outcome[2:]
-                self._write(records["next_observations"], e, i, simulation, outcome.observation)
+            given = {}
+            for i, agent in self.who:
+                if agent in simulation.observations:
+                    action, taken = chosen[i][e], self.taken[i]  # of a block that is only for this step
+                    given[agent] = action if taken is None else taken(action)
+            led_to: dict[Any, Any] = {}
+            for agent, observation, reward, dead, cut in simulation.step(given):
+                i = self.number_of[agent]
+                rewards[e, i] = reward
+                if dead:
+                    terminated[e, i] = True
+                if cut:
+                    truncated[e, i] = True
+                led_to[agent] = observation
+            self._write(next_observations, e, simulation, led_to)
+            now = simulation.observations
+            if [*led_to] == [*now] and all(map(is_, led_to.values(), now.values())):
+                observations[e] = next_observations[e]  # as they mostly are
+            else:
+                self._write(observations, e, simulation, now)
             self._look(records, e, simulation)
             infos += self._told(e, simulation)
         self.at[0] = 0
         return infos
 
     def _look(self, records: Any, e: int, simulation: ParallelSimulation) -> None:
-        """Write down what to act on next in environment e."""
-        layout, row = self.layout, records[e]
-        for agent, observation in simulation.observations.items():
-            i = self.number_of[agent]
-            row["present"][i] = True
-            self._write(records["observations"], e, i, simulation, observation)
-        row["ended"] = simulation.episode is not None
+        """Write down who acts next in environment e, and all else that is known but what they see."""
+        layout = self.layout
+        records["present"][e][self._places(simulation.observations)] = True
+        if simulation.episode is not None:
+            records["ended"][e] = True
         if layout.cast.masked:
             for i, agent in self.who:
                 layout.masks.column(records["action_mask"], i)[e] = self._mask(i, agent, simulation)
         if layout.with_state:
             for name in ("state", "next_state"):
                 self._write_state(records[name], e, simulation, getattr(simulation, name))
+
+    def _places(self, agents: Mapping[Any, Any]) -> list[int] | EllipsisType:
+        """The places of agents on their axis."""
+        return ... if [*agents] == self.everyone else [self.number_of[agent] for agent in agents]
 
     def _mask(self, i: int, agent: Any, simulation: ParallelSimulation) -> Any:
         if agent not in simulation.observations:
@@ -112,13 +131,20 @@ class AgentsGroup(Share):
         mask = mask_of(simulation, agent, given, self.layout.cast.actions[i], masked=True)
         return True if mask is None else mask
 
-    def _write(self, block: Any, e: int, i: int, simulation: ParallelSimulation, observation: Any) -> None:
+    def _write(self, block: Any, e: int, simulation: ParallelSimulation, observations: Mapping[Any, Any]) -> None:
+        """Write what agents of environment e see into its row, all at once if it lies there as they give it."""
         layout = self.layout
-        seen = unmasked(observation, {})[0] if layout.cast.masked else observation
-        try:
-            self.put[i](layout.observations.column(block, i), e, seen)
-        except WrongValueError as error:
-            raise simulation.error(f"the observation of agent {layout.cast.agents[i]!r} is {error}") from error
+        seen = [*observations.values()]
+        if layout.cast.masked:
+            seen = [unmasked(each, {})[0] for each in seen]
+        if self.put_together is not None and self.put_together(block[e], self._places(observations), seen):
+            return
+        for agent, each in zip(observations, seen, strict=True):
+            i = self.number_of[agent]
+            try:
+                self.put[i](layout.observations.column(block, i), e, each)
+            except WrongValueError as error:
+                raise simulation.error(f"the observation of agent {agent!r} is {error}") from error
 
     def _write_state(self, block: Any, e: int, simulation: ParallelSimulation, state: Any) -> None:
         assert self.put_state is not None
@@ -131,7 +157,9 @@ class AgentsGroup(Share):
         """The other infos of environment e, and its episode, if one has ended."""
         said: dict[str, Any] = {}
         for name, infos in (("info", simulation.infos), ("final_info", simulation.final_infos)):
-            if found := {agent: rest for agent, info in infos.items() if (rest := self._without_mask(info))}:
+            if infos and (
+                found := {agent: rest for agent, info in infos.items() if (rest := self._without_mask(info))}
+            ):
                 said[name] = found
         if simulation.episode is not None:
             said["episodes"] = simulation.episode._replace(env=self.first + e)
@@ -151,6 +179,7 @@ class AgentsGroup(Share):
         for e, simulation in enumerate(self.simulations):
             self.at[0] = e + 1
             simulation.begin_with(seeds[self.first + e])
+            self._write(records["observations"], e, simulation, simulation.observations)
             self._look(records, e, simulation)
             infos += self._told(e, simulation)
         self.at[0] = 0

@@ -119,21 +119,25 @@ class AgentsLayout:
                 f"{self.path}: actions of agents differ, and step was given {type(actions).__name__}; give a dict of "
                 "arrays by agent"
             )
+        array = self._array(actions)
+        if block.dtype.names is None and array.shape == block.shape and _fits(array, block):
+            block[...] = array
+            return block
         for i in range(len(self.cast.agents)):
-            self._take(self._of_one(actions, i), i, block)
+            self._take(array[:, i], i, block)
         return block
 
-    def _of_one(self, actions: Any, i: int) -> Any:
+    def _array(self, actions: Any) -> NDArray[Any]:
         try:
             array = np.asarray(actions)
             if array.shape[:2] != (self.n, len(self.cast.agents)):
                 raise ValueError(f"is of shape {array.shape}")  # noqa: TRY301 - likewise
-            return array[:, i]
         except (TypeError, ValueError) as error:
             raise ArgumentError(
                 f"{self.path}: actions are of shape ({self.n}, {len(self.cast.agents)}, ...), a row for each "
                 f"environment and in it one for each agent; what step was given is none ({error})"
             ) from error
+        return array
 
     def _take(self, values: Any, i: int, block: NDArray[Any]) -> None:
         """Copy the actions of agent i in all environments into the block."""
@@ -144,7 +148,7 @@ class AgentsLayout:
                 array = np.asarray(values)
                 if array.shape != column.shape:
                     raise ArgumentError(f"{who} are of shape {column.shape}, and step was given {array.shape}")
-                if not np.can_cast(array.dtype, column.dtype, "same_kind"):
+                if not _fits(array, column):
                     raise ArgumentError(f"{who} are of {column.dtype}, and step was given {array.dtype}; convert them")
                 column[...] = array
                 return
@@ -155,3 +159,8 @@ class AgentsLayout:
             raise ArgumentError(
                 f"{who} are those of {space}, one for each of {self.n} environments: {error}"
             ) from error
+
+
+def _fits(array: NDArray[Any], block: NDArray[Any]) -> bool:
+    """Whether the block can take values of the array's type."""
+    return np.can_cast(array.dtype, block.dtype, "same_kind")

@@ -88,9 +88,14 @@ def same_observations(block: dict[str, Any], told: list[dict[str, Any]], who: An
             np.testing.assert_array_equal(row, told[e][agent] if who(e, agent) else np.zeros_like(row))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
-def test_agents_die_and_come_as_in_a_plain_loop(workers: int) -> None:
-    makers = [partial(Telling, 4, 5 + i, masked=True, kinds=2) for i in range(4)]
+def by_agent(agents: Any, block: Any) -> dict[str, Any]:
+    """Values as a dict of arrays by agent, also those of agents that are alike."""
+    return block if isinstance(block, dict) else {agent: block[:, i] for i, agent in enumerate(agents)}
+
+
+@pytest.mark.parametrize(("workers", "kinds"), [(1, 1), (1, 2), (2, 2), (3, 2)])
+def test_agents_die_and_come_as_in_a_plain_loop(workers: int, kinds: int) -> None:
+    makers = [partial(Telling, 4, 5 + i, masked=True, kinds=kinds) for i in range(4)]
     envs = rl.MultiAgentVectorEnv(makers, workers=workers, oversubscribe=True, with_state=True)
     first, *steps = plainly(makers, 7, 25)
     observations, infos = envs.reset(seed=7)
@@ -98,14 +103,16 @@ def test_agents_die_and_come_as_in_a_plain_loop(workers: int) -> None:
     np.testing.assert_array_equal(infos["present"], first["present"])
     ends = 0
     for t, expected in enumerate(steps):
-        observations, rewards, terminated, truncated, infos = envs.step(chosen(infos["action_mask"], t))
+        masks = by_agent(envs.agents, infos["action_mask"])
+        observations, rewards, terminated, truncated, infos = envs.step(chosen(masks, t))
+        observations, after = (by_agent(envs.agents, x) for x in (observations, infos["next_observations"]))
         for name, values in (("rewards", rewards), ("terminated", terminated), ("truncated", truncated)):
             np.testing.assert_array_equal(values, expected[name])
         for name in ("present", "ended", "state", "next_state"):
             np.testing.assert_array_equal(infos[name], expected[name])
         there, led_to = infos["present"], expected["led_to"]
         same_observations(observations, [told for told, _ in expected["told"]], lambda e, a: there[e, place[a]])  # noqa: B023
-        same_observations(infos["next_observations"], led_to, lambda e, agent: agent in led_to[e])  # noqa: B023
+        same_observations(after, led_to, lambda e, agent: agent in led_to[e])  # noqa: B023
         assert infos["final_info"] == expected["final_info"]
         assert infos["info"] == {
             e: {agent: {"at": info["at"]} for agent, info in told[1].items() if "at" in info}
@@ -182,6 +189,37 @@ def test_arrays_are_the_callers_own() -> None:
     assert second.flags.writeable
     assert there.base is None
     envs.close()
+
+
+class Backwards(Comers):
+    """Comers that list themselves the other way round."""
+
+    def show(self) -> None:
+        super().show()
+        self.agents.reverse()
+
+
+class Reusing(Backwards):
+    """They write all that they see into one array, for good, which all environments share."""
+
+    told_in = np.zeros((3, 3), np.float32)
+
+    def seen(self, agent: str) -> Any:
+        row = self.told_in[self.possible_agents.index(agent)]
+        row[:] = super().seen(agent)
+        return row
+
+
+def test_what_environments_write_over_is_kept_at_the_place_of_its_agent() -> None:
+    given = []
+    for make in (Backwards, Reusing):
+        envs = rl.MultiAgentVectorEnv(make, num_envs=3, workers=1)
+        steps = [envs.reset(seed=2), *(envs.step(np.full((3, 3), t % 3))[::4] for t in range(12))]
+        given.append([observations for observations, _ in steps])
+        for observations, infos in steps:
+            np.testing.assert_array_equal(observations[..., 1], [0, 1, 2] * infos["present"])
+        envs.close()
+    np.testing.assert_array_equal(*given)
 
 
 class Parts(pettingzoo.ParallelEnv[Any, Any, Any]):
@@ -282,6 +320,25 @@ def test_actions_that_are_none_are_refused_and_nothing_is_stepped() -> None:
 
 
 # ---- environments that break ----
+
+
+class Counting(Comers):
+    """Comers that see a number, of two, which is a third one in their second step."""
+
+    def observation_space(self, agent: str) -> Any:
+        return gym.spaces.Discrete(2)
+
+    def seen(self, agent: str) -> Any:
+        return np.array(self.at)
+
+
+def test_numbers_have_bounds_also_as_arrays() -> None:
+    envs = rl.MultiAgentVectorEnv(Counting, num_envs=2, workers=1)
+    envs.reset(seed=1)
+    observations, *_, infos = envs.step(np.zeros((2, 3), int))
+    np.testing.assert_array_equal(observations, infos["present"])
+    with pytest.raises(rl.SimulationError, match=r"the observation of agent 'a_\d' is 2, which is not in 0 to 1"):
+        envs.step(np.zeros((2, 3), int))
 
 
 class Breaking(Comers):
