@@ -54,6 +54,8 @@ def main() -> None:
         out=given.out, checkpoint_every=None if given.out is None else 2_000, resume=going_on,
     )  # fmt: skip
     rows = [row for row in done.journal if "charts/episodic_return" in row]
+    if not rows:
+        parser.error(f"no episode ended in {done.steps:,} steps; ask for more --steps")
     rows = rows[:: max(1, len(rows) // 500)]
     curve = [(int(row["global_step"]), row["seconds"], round(row["charts/episodic_return"], 2)) for row in rows]
     DOCS.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
 
 _COUNTERS = ("steps", "restarts", "_began", "_number", "_fresh", "seed")
-_SEEN = ("observations", "infos", "state")
+_SEEN = ("observations", "infos", "state", "waiting", "ended")
 
 
 def agents_state(simulation: ParallelSimulation) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """How does one step a PettingZoo parallel environment, whose agents come and go?
 
 As `Simulation` for one environment with many agents: it knows nothing of reactors, resets when no agent is left, and
-tells what breaks with the seed of the environment.
+tells what breaks with the seed of the environment. An agent that has ended is gone, as PettingZoo has it, also if the
+environment goes on to list it: it may come again once it was not listed for a step. What an agent is given that waits,
+and has not ended, belongs to its last action.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What an action led to, for one agent that acted."""
+    """What an action led to, for an agent that acted, or that waits and is told something."""
 
     agent: Any
     observation: Any
@@ -51,6 +53,8 @@ class ParallelSimulation:
         observations: what to act on next, by agent: of those that are there.
         infos: what the environment said beside them, by agent; only what is not empty.
         final_infos: likewise at the last step, of those that are not there any more.
+        waiting: what they saw last who were there, are not now, and have not ended.
+        ended: who has ended, and is listed by the environment all the same.
         episode: the one that ended in the last step, if one did.
         failure: what was wrong in the last step with an environment that was made again; "" if nothing was.
         restarts: how often the environment was made again.
@@ -77,6 +81,8 @@ class ParallelSimulation:
         self.observations: dict[Any, Any] = {}
         self.infos: dict[Any, Any] = {}
         self.final_infos: dict[Any, Any] = {}
+        self.waiting: dict[Any, Any] = {}
+        self.ended: list[Any] = []
         self.episode: Episode | None = None
         self.failure = ""
         self.restarts = self.steps = self._began = self._number = 0
@@ -89,6 +95,7 @@ class ParallelSimulation:
     def reset(self) -> None:
         """Begin an episode of all agents."""
         self._began, self._returns = self.steps, dict.fromkeys(self.possible, 0.0)
+        self.waiting, self.ended = {}, []
         seed, self._fresh = self._fresh, None
         try:
             self._reset(seed)
@@ -182,7 +189,17 @@ class ParallelSimulation:
             Outcome(agent, observations[agent], float(rewards[agent]), bool(terminated[agent]), bool(truncated[agent]))
             for agent in there
         ]
-        return outcomes, {agent: observations[agent] for agent in self.env.agents}, infos
+        for agent, seen in self.waiting.items():
+            dead, cut = bool(terminated.get(agent, False)), bool(truncated.get(agent, False))
+            if agent in rewards or dead or cut:
+                led_to = observations[agent] if cut else observations.get(agent, seen)
+                outcomes.append(Outcome(agent, led_to, float(rewards.get(agent, 0.0)), dead, cut))
+        over = {*self.ended, *(outcome.agent for outcome in outcomes if outcome.terminated or outcome.truncated)}
+        self.ended = [agent for agent in self.env.agents if agent in over]
+        left = {agent: observations[agent] for agent in self.env.agents if agent not in over}
+        known = (*self.waiting.items(), *self.observations.items())
+        self.waiting = {agent: seen for agent, seen in known if agent not in left and agent not in over}
+        return outcomes, left, infos
 
     def _opened(self) -> Any:
         try:

@@ -58,18 +58,18 @@ def learners_of(algorithm: Algorithm, options: Options) -> Learners:
     return several(algorithm, options.learners, device)
 
 
-def several(algorithm: Algorithm, learners: int, device: str) -> Learners:
-    """So many, on one device or, where it names as many with commas, each on its own.
+def several(algorithm: Algorithm, learners: int, device: str, function: str = "rl.train") -> Learners:
+    """So many, on one device or, where it names as many with commas, each on its own; `function` was asked for them.
 
     `ArgumentError` and `ParameterError` where the algorithm's batches cannot be shared.
     """
     if learners > 1:
         algorithm.part(learners)
-    devices = [checked(each.strip(), "device") for each in device.split(",")]
+    devices = [checked(each.strip(), "device", function) for each in device.split(",")]
     if len(devices) not in {1, learners}:
         raise ArgumentError(
-            f"device of rl.train is {device!r}, {len(devices)} devices, and learners is {learners}; name one for all, "
-            "or one for each"
+            f"device of {function} is {device!r}, {len(devices)} devices, and learners is {learners}; name one for "
+            "all, or one for each"
         )
     return Learners(tuple(devices * (learners // len(devices))))
 
@@ -98,17 +98,17 @@ def apart(
     return Learners((checked(actor_device, "actor_device"), checked(critic_device, "critic_device")), every)
 
 
-def checked(device: str, name: str) -> str:
+def checked(device: str, name: str, function: str = "rl.train") -> str:
     """A device that there is. `ArgumentError` if there is none."""
     import torch
 
     try:
         found = torch.device(device)
     except RuntimeError as error:
-        raise ArgumentError(f"{name} of rl.train is {device!r}: {str(error).splitlines()[0]}") from None
+        raise ArgumentError(f"{name} of {function} is {device!r}: {str(error).splitlines()[0]}") from None
     if found.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if count <= (found.index or 0):
             what = f"{count} CUDA devices" if count else "no CUDA"
-            raise ArgumentError(f'{name} of rl.train is {device!r}, but torch finds {what} here; write {name}="cpu"')
+            raise ArgumentError(f'{name} of {function} is {device!r}, but torch finds {what} here; write {name}="cpu"')
     return device

@@ -223,7 +223,9 @@ def tune(given: TuneCall) -> Tuned:
     draws: dict[int, float] = {}
     for size in given.batch_sizes:
         say(f"batches of {size}")
-        frames[size] = size * learned(with_size(algorithm, batch_size=size), several(algorithm, 1, device), 1)
+        frames[size] = size * learned(
+            with_size(algorithm, batch_size=size), several(algorithm, 1, device, "rl.tune"), 1
+        )
     algorithm = with_size(algorithm, batch_size=fastest(frames)) if frames else algorithm
     for fanout in given.fanouts:
         say(f"a tree with a fan-out of {fanout}")
@@ -267,7 +269,7 @@ def _learners_of(
     algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int, groups: int | None
 ) -> dict[int, Learners]:
     """Learners in every number that the algorithm can have; if each group has one, by the number of their workers."""
-    one = several(algorithm, 1, device)
+    one = several(algorithm, 1, device, "rl.tune")
     if groups is not None:
         return dict.fromkeys(range(1, min(groups, cores) + 1), one)
     found = {1: one}
@@ -275,7 +277,7 @@ def _learners_of(
         return found
     for m in range(2, cores + 1):
         with contextlib.suppress(ParameterError):
-            found[m] = several(algorithm, m, device)
+            found[m] = several(algorithm, m, device, "rl.tune")
     return found
 
 

@@ -20,7 +20,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper
 from reactors import rl
 from reactors.errors import ParameterError
 from reactors.rl.envs.named import named
-from tests.rl.agents.visitors import TurnsOfVisitors, Visitors
+from tests.rl.agents.visitors import Lingering, TurnsOfVisitors, Visitors
 
 with warnings.catch_warnings(action="ignore"):  # they import environments in a way that is being given up
     from pettingzoo.test import api_test, parallel_api_test
@@ -79,6 +79,13 @@ def test_agents_that_come_and_go_train_freely(name: str) -> None:
     done = trained(ALGORITHMS[name], Visitors, "free", 2)
     assert np.isfinite(done.weights).all()
     assert done.steps >= 96
+
+
+def test_agents_that_stay_listed_after_their_end_are_gone() -> None:
+    """What they are given counts for nothing, and an episode ends when all have ended."""
+    one, two = (trained(ALGORITHMS["IPPO"], make, "sync", 1) for make in (Visitors, Lingering))
+    np.testing.assert_array_equal(one.weights, two.weights)
+    assert one.evaluate(3).returns == two.evaluate(3).returns
 
 
 def by_turns() -> Any:

@@ -82,6 +82,23 @@ class Visitors(pettingzoo.ParallelEnv[Any, Any, Any]):
         )
 
 
+class Lingering(Visitors):
+    """`Visitors` that stay listed when they have ended, until all have, and are given something all the time."""
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.ghosts: list[str] = []
+        return super().reset(seed, options)
+
+    def step(self, actions: Any) -> Any:
+        self.agents = [agent for agent in self.agents if agent not in self.ghosts]
+        observations, rewards, terminated, truncated, infos = super().step(actions)
+        given = {agent: np.full(3, 50, np.float32) for agent in self.ghosts}
+        rewards |= dict.fromkeys(self.ghosts, 7.0)
+        self.ghosts += [agent for agent in actions if terminated[agent] or truncated[agent]]
+        self.agents = [*self.agents, *self.ghosts]
+        return {**observations, **given}, rewards, terminated, truncated, infos
+
+
 class TurnsOfVisitors(pettingzoo.AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """As `Visitors`, one after the other: with each turn, any of them may die, and others come to the end of the row.
 

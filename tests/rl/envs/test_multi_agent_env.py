@@ -418,6 +418,44 @@ def test_a_reward_of_nan_is_a_wrong_answer() -> None:
     sim.close()
 
 
+class Break(pettingzoo.ParallelEnv[str, Any, Any]):
+    """Both act, then one takes a break of two steps, is given 1 and 2 meanwhile, and dies or comes back."""
+
+    metadata = {"name": "break"}  # noqa: RUF012 - as PettingZoo has it
+    possible_agents = ["on", "off"]  # noqa: RUF012 - likewise
+
+    def __init__(self, *, dies: bool) -> None:
+        self.dies = dies
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.t, self.agents = 0, ["on", "off"]
+        return dict.fromkeys(self.agents, 0), {}
+
+    def step(self, actions: Any) -> Any:
+        assert [*actions] == self.agents
+        self.t += 1
+        dead = self.dies and self.t >= 3
+        self.agents = [["on"], ["on"], ["on"] if dead else ["on", "off"], []][self.t - 1]
+        return (
+            dict.fromkeys(("on", "off"), self.t), {"on": 0.0, "off": [0.0, 1.0, 2.0, 4.0][self.t - 1]},
+            {"on": self.t == 4, "off": self.t == 4 or dead}, {"on": False, "off": False}, {},
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("dies", "whole"), [(False, 7.0), (True, 3.0)])
+def test_what_an_agent_is_given_that_waits_counts_and_what_it_is_given_after_its_end_does_not(
+    dies: bool, whole: float
+) -> None:
+    sim = ParallelSimulation(lambda: Break(dies=dies), seed=1)
+    sim.reset()
+    told = []
+    while sim.episode is None:
+        told += [each[2:4] for each in sim.step(dict.fromkeys(sim.observations, 0)) if each.agent == "off"]
+    assert sim.episode.returns == (0.0, whole)
+    assert told == [(0.0, False), (1.0, False), (2.0, dies), *([] if dies else [(4.0, True)])]
+    sim.close()
+
+
 def test_programs_are_deterministic() -> None:
     assert_deterministic(
         lambda: Play("classic/rps_v2", max_cycles=5),

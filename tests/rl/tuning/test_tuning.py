@@ -176,11 +176,13 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(options: dict[str
         rl.tune(rl.PPO(), "CartPole-v1", tell=pytest.fail, **options)
 
 
-def test_a_ratio_or_a_memory_that_cannot_be_is_refused() -> None:
+def test_a_ratio_a_memory_or_a_device_that_cannot_be_is_refused() -> None:
     with pytest.raises(ArgumentError, match="updates_per_step of DQN is 0"):
         rl.tune(rl.DQN(), "CartPole-v1", ratio=0.0, tell=pytest.fail)
     with pytest.raises(ArgumentError, match="its memory keeps 10"):
         rl.tune(rl.DQN(capacity=10), "CartPole-v1", tell=pytest.fail)
+    with pytest.raises(ArgumentError, match=r"device of rl\.tune is 'nowhere'"):
+        rl.tune(rl.PPO(), "CartPole-v1", device="nowhere")
     with pytest.raises(ArgumentError, match="takes an algorithm"):
         rl.tune("dqn", "CartPole-v1")  # type: ignore[arg-type]
 
