@@ -114,6 +114,7 @@ class Evaluator(rx.Reactor):
         found = {"eval/mean_return": float(np.mean([each.mean_return for each in table]))}
         for each in table:
             found[f"eval/{each.group}/random/return"] = each.mean_return
-            found[f"eval/{each.group}/random/won"] = each.won / each.episodes
+            if each.won is not None:
+                found[f"eval/{each.group}/random/won"] = each.won / each.episodes
         best_by = "eval/mean_return" if self.return_of is None else f"eval/{self.return_of}/random/return"
         return found[best_by], found

@@ -41,14 +41,18 @@ class Choosing(NamedTuple):
 
 
 class Score(NamedTuple):
-    """The result of episodes of a group, which plays greedily, against an opponent, which plays as in training."""
+    """The result of episodes of a group, which plays greedily, against an opponent, which plays as in training.
+
+    An episode is won if the group's agents got more than all others, on average. Several groups may have different
+    tasks, whose returns say nothing about each other: then `won`, `drawn` and `lost` are None.
+    """
 
     group: str
     opponent: str
     episodes: int
-    won: int  # episodes in which the group's agents got more than all others, on average
-    drawn: int
-    lost: int
+    won: int | None
+    drawn: int | None
+    lost: int | None
     mean_return: float  # of an agent of the group
     others_return: float  # of another agent
 
@@ -64,10 +68,9 @@ class Scores(list[Score]):
     def __str__(self) -> str:
         """The table."""
         rows: list[tuple[str, ...]] = [("group", "opponent", "won", "drawn", "lost", "return", "others")]
-        rows += [
-            (each.group, each.opponent, *map(str, each[3:6]), f"{each.mean_return:.2f}", f"{each.others_return:.2f}")
-            for each in self
-        ]
+        for each in self:
+            counts = ("-" if x is None else str(x) for x in (each.won, each.drawn, each.lost))
+            rows.append((each.group, each.opponent, *counts, f"{each.mean_return:.2f}", f"{each.others_return:.2f}"))
         return aligned(rows, words=2)
 
 
@@ -79,7 +82,7 @@ def scores(
     for team, members in sides_of(company.teams):
         sides.setdefault(company.teams[team].name, []).append(members)
     return Scores(
-        _score(group, name, _games(company, choosing, make, sides[group], episodes, seed))
+        _score(group, name, len(sides) == 1, _games(company, choosing, make, sides[group], episodes, seed))
         for group in sides
         for name, choosing in opponents.items()
     )
@@ -115,10 +118,14 @@ def _games(
     return found
 
 
-def _score(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> Score:
-    won, lost = sum(a > b for a, b in games), sum(a < b for a, b in games)
+def _score(group: str, opponent: str, alone: bool, games: Sequence[tuple[float, float]]) -> Score:
+    """`alone` says that there is no other group."""
+    results: tuple[int | None, int | None, int | None] = None, None, None
+    if alone:
+        won, lost = sum(a > b for a, b in games), sum(a < b for a, b in games)
+        results = won, len(games) - won - lost, lost
     means = [statistics.fmean(each) for each in zip(*games, strict=True)]
-    return Score(group, opponent, len(games), won, len(games) - won - lost, lost, *means)
+    return Score(group, opponent, len(games), *results, *means)
 
 
 def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:

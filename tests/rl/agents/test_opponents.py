@@ -289,9 +289,21 @@ def test_a_table_of_groups_against_opponents_is_the_same_again() -> None:
     assert [(each.group, each.opponent) for each in table] == [
         (group, opponent) for group in ("adversary", "good") for opponent in ("random", "round 0", "round 2")
     ]
-    assert all(each.won + each.drawn + each.lost == each.episodes == 3 for each in table)
     assert table == done.against(episodes=3, seed=4)
     assert str(table).splitlines()[0].split() == ["group", "opponent", "won", "drawn", "lost", "return", "others"]
+
+
+def test_wins_are_counted_where_all_have_the_same_task() -> None:
+    """Returns of a chaser and of who flees say nothing about each other."""
+    given: Any = {"total_steps": 128, "opponents": rl.Past(every=2), "eval_every": 2}
+    alike = rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, **given)
+    assert all(each.won + each.drawn + each.lost == each.episodes == 3 for each in alike.against(episodes=3))  # type: ignore[operator]
+    apart = rl.train(rl.IPPO(**SMALL, **TAG), "mpe2:simple_tag_v3", **given)
+    table = apart.against(episodes=3)
+    assert all(each.won is each.drawn is each.lost is None for each in table)
+    assert str(table).splitlines()[1].split()[2:5] == ["-", "-", "-"]
+    keys = {key for row in apart.journal for key in row if key.startswith("eval/") and "/random/" in key}
+    assert keys == {"eval/adversary/random/return", "eval/good/random/return"}
 
 
 def test_a_policy_can_be_held_against_others() -> None:
