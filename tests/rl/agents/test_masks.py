@@ -11,7 +11,7 @@ import pettingzoo
 import pytest
 
 from reactors import rl
-from reactors.errors import ParameterError, ReactionError
+from reactors.errors import ParameterError, ReactionError, ValueMismatchError
 from reactors.rl.envs.agents.masks import seen_by
 from reactors.rl.envs.agents.sources import cast_of
 from reactors.rl.envs.agents.turns import simulation_of
@@ -145,13 +145,17 @@ def test_masks_that_are_none_end_the_run(algorithm: Any, workers: int, mask: Any
             r"of shape \(3,\) and dtype float64 and values \[0.0, -inf, 0.0\]; make it",
         ),
         (
+            partial(Masking, partial(always, [5, -1, 0])),
+            r"of shape \(3,\) and dtype int64 and values \[5, -1, 0\]; make it",
+        ),
+        (
             partial(Masking, partial(always, ["y", "", ""])),
             r"of shape \(3,\) and dtype <U1 and values \['y', '', ''\]; make it",
         ),
         (partial(Masking, partial(always, [1, 1]), actions=BOX), "for actions that are Box.*; leave it out"),
         (partial(Masking, of_some, seen=BOX), "in its observation, whose space is Box.*; let that be a Dict of"),
     ],
-    ids=["shape", "values", "dtype", "continuous", "undeclared"],
+    ids=["shape", "values", "numbers", "dtype", "continuous", "undeclared"],
 )
 def test_masks_that_are_none_at_reset_are_refused_before_anything_runs(make: Any, said: str) -> None:
     for algorithm in ALGORITHMS:
@@ -179,3 +183,11 @@ def test_rows_of_environments_refuse_them_too(mask: Any) -> None:
     with pytest.raises(rl.SimulationError, match=r"environment 0 .*: the action_mask of agent 'a'"):
         envs.step(np.zeros((1, 2), np.int64))
     envs.close()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: each.name)
+def test_a_policy_that_was_trained_without_masks_refuses_one(algorithm: Any) -> None:
+    done = trained(algorithm, partial(Masking, lambda agent, step: None))
+    masked = {"observation": np.zeros(2), "action_mask": FIRST}
+    with pytest.raises(ValueMismatchError, match=r"agent 'a' .* an action_mask, but the policy was trained without"):
+        done({"a": masked})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reactors import rl
+from reactors.errors import ParameterError
 from reactors.rl.dataflow.agents.experience import TeamExperience
 from reactors.rl.envs.agents.cast import Team
 from reactors.rl.replay.own_steps import OwnSteps
@@ -130,3 +131,22 @@ def test_rewards_are_clipped_of_each_agent_or_of_the_group_that_learns_from_thei
     experience.keep(rows)
     with experience.buffer as buffer:
         assert {*buffer.sample(64).reward.tolist()} == kept
+
+
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_a_memory_that_cannot_hold_a_round_is_refused_before_the_run(recurrent: bool) -> None:
+    """Two environments, 25 steps, three agents."""
+    algorithm = rl.IDQN(
+        num_envs=2,
+        horizon=25,
+        batch_size=1,
+        learning_starts=50,
+        sequence=4,
+        burn_in=1,
+        recurrent=recurrent,
+        capacity=140,
+    )
+    with pytest.raises(
+        ParameterError, match=r"is 140 of agents' own steps, but a round may have .*, 25 of each of 6; let"
+    ):
+        rl.train(algorithm, "mpe2:simple_spread_v3", total_steps=50)

@@ -18,9 +18,20 @@ if TYPE_CHECKING:
 
 
 def team_memory(algorithm: Any, joint: np.dtype[Any]) -> tuple[ReplayBuffer, OwnSteps | OwnSequences]:
-    """The replay buffer that an algorithm asks for, and what cuts joint transitions into what it keeps."""
+    """The replay buffer that an algorithm asks for, and what cuts joint transitions into what it keeps.
+
+    `ParameterError` if a round may have more than the buffer keeps.
+    """
     cut = OwnSteps(joint, algorithm.num_envs, apart=not algorithm.together)
-    buffer = buffer_of(algorithm, cut.dtype, cut.rows.size)
+    streams, period = cut.rows.size, 1 if algorithm.stretch is None else algorithm.stretch[1]
+    buffer = buffer_of(algorithm, cut.dtype, streams)
+    needed = streams * -(-algorithm.horizon // period) * period
+    if buffer.capacity * period < needed:
+        whose = "a group's" if algorithm.together else "agents'"
+        raise ParameterError(
+            f"capacity of {algorithm.name} is {algorithm.capacity} of {whose} own steps, but a round may have "
+            f"{needed}, {algorithm.horizon} of each of {streams}; let it be {needed} or more"
+        )
     return buffer, cut if algorithm.stretch is None else OwnSequences(cut, *algorithm.stretch)
 
 

@@ -61,7 +61,7 @@ def allowed(given: Any, actions: Space) -> NDArray[np.bool_]:
     if (
         mask.shape != (actions.n,)
         or mask.dtype.kind not in "biuf"
-        or (mask.dtype.kind == "f" and not ((mask == 0) | (mask == 1)).all())  # such as logits, which are 0 if allowed
+        or (mask.dtype.kind != "b" and not ((mask == 0) | (mask == 1)).all())  # such as logits, which are 0 if allowed
     ):
         values = f" and values {mask.tolist()}" if mask.shape == (actions.n,) else ""
         raise WrongValueError(

@@ -52,13 +52,19 @@ class ObservedByAgents:
     def checked(self, agent: object, observation: Any, path: str, several: str = "") -> Seen:
         """A copy of an agent's observation, and of its mask, if there is one; as in `Observed.checked`.
 
-        Also raises `ArgumentError` for an unknown agent, and `ValueMismatchError` for an invalid mask.
+        Also raises `ArgumentError` for an unknown agent, and `ValueMismatchError` for an invalid mask, or one where
+        the environment has none.
         """
         i = self.place(agent, path)
         seen, mask = unmasked(observation, {})
         who = f"agent {str(agent)!r} of {path}"
+        if mask is not None and not self.cast.masked:
+            raise ValueMismatchError(
+                f"{who} was given an action_mask, but the policy was trained without masks; leave it out, or train "
+                "where an agent has one from the first reset on"
+            )
         taken = self.observed[i].checked(seen, who, several)
-        return taken, None if mask is None or not self.cast.masked else _mask(mask, self.cast.actions[i], who)
+        return taken, None if mask is None else _mask(mask, self.cast.actions[i], who)
 
     def all(self, observations: object, path: str, several: str = "") -> dict[Any, Seen]:
         """The checked observations of all present agents, by agent."""
