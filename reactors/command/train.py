@@ -97,6 +97,8 @@ def train_command(
     else:
         rounded = f" ({steps:,} in whole rounds of {each:,})" if result["steps"] == whole != steps else ""
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
+        each_got = ", ".join(f"{name} {x:.1f}" for name, x in result["returns"].items() if x is not None)
+        returned += f" ({each_got})" if each_got else ""
         greedy = ""
         if result["evaluated_at"] is not None:
             greedy = f", of greedy ones {result['evaluation']:.1f} at step {result['evaluated_at']:,}"

@@ -54,6 +54,17 @@ def reactors(*arguments: object) -> Result:
 # ---- train ----
 
 
+def test_train_says_at_the_end_what_each_group_got() -> None:
+    groups = '{"chasers": ["adversary_*"], "fleeing": ["agent_*"]}'
+    done = reactors(
+        "train", "IPPO", "--env", "mpe2:simple_tag_v3", *SMALL, "--set", "horizon=25", "--set", f"groups={groups}"
+    )
+    assert done.exit_code == 0, done.output
+    returns = RunFolder(Path("runs/ippo-simple_tag_v3-0-1")).result["returns"]
+    assert {*returns} == {"chasers", "fleeing"}
+    assert f"(chasers {returns['chasers']:.1f}, fleeing {returns['fleeing']:.1f})" in done.output
+
+
 def test_train_leaves_a_folder() -> None:
     done = reactors("train", "PPO", "--env", "CartPole-v1", *SMALL, "--checkpoint-every", 4, "--eval-every", 5)
     assert done.exit_code == 0, done.output

@@ -42,7 +42,7 @@ from reactors.rl.runs.checks import (
     check_server,
     checked_journal,
 )
-from reactors.rl.runs.curves import over_steps
+from reactors.rl.runs.curves import over_steps, parts
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.environments import environment_of
 from reactors.rl.runs.interruption import Interruption
@@ -296,6 +296,7 @@ def _run(
             "steps": last.get("global_step", 0), "seconds": last.get("seconds", 0.0),
             "wall_time": time.perf_counter() - began, "episodes": training.journal.count,
             "final_tag": [*result.final_tag], "return": last.get("charts/episodic_return"),
+            "returns": {name: last.get(of) for name, (of, _) in parts([last]).items()},
             "evaluation": last.get(EVALUATION), "evaluated_at": last.get(EVALUATED_AT),
         }  # fmt: skip
         if result.value_digest is not None:
