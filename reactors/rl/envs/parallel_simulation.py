@@ -250,9 +250,12 @@ class ParallelSimulation:
 
     def _error(self, what: str, error: Exception) -> SimulationError:
         at = f"(seed {self.seed}, episode {self._number}, step {self.steps - self._began})"
+        remedy = "" if self.restarting else '; fix it, or restart it with on_error="restart"'
         if isinstance(error, KeyError) and self.env is not None and error.args[:1] and error.args[0] in self.possible:
             fact = f"gave no answer for agent {error.args[0]!r} in {what}, or was given no action of it"
+            if error.args[0] in self.ended:  # whose answers are not looked at
+                fact = f"wants an action of agent {error.args[0]!r}, which has ended, but is still in its agents"
+                remedy = "; let agents leave where they end"
         else:
             fact = f"failed in {what}: {in_words(error)}"
-        remedy = "" if self.restarting else '; fix it, or restart it with on_error="restart"'
         return SimulationError(f"{self.path} {at} {fact}{remedy}", self.index, self.seed)

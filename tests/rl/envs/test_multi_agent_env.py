@@ -456,6 +456,45 @@ def test_what_an_agent_is_given_that_waits_counts_and_what_it_is_given_after_its
     sim.close()
 
 
+def test_what_an_agent_is_given_before_it_first_comes_counts_for_nothing() -> None:
+    class Late(Break):
+        """The other comes with the third step, for which it is given 2."""
+
+        def reset(self, seed: int | None = None, options: Any = None) -> Any:
+            super().reset()
+            self.agents = ["on"]
+            return {"on": 0}, {}
+
+    sim = ParallelSimulation(lambda: Late(dies=False), seed=1)
+    sim.reset()
+    told = []
+    while sim.episode is None:
+        told += [each[2:4] for each in sim.step(dict.fromkeys(sim.observations, 0)) if each.agent == "off"]
+    assert (sim.episode.returns, told) == ((0.0, 4.0), [(4.0, True)])
+    sim.close()
+
+
+def test_an_environment_that_wants_actions_of_those_that_have_ended_is_told_to_let_them_leave() -> None:
+    class Insistent(Break):
+        """Both are always listed, and asked."""
+
+        def step(self, actions: Any) -> Any:
+            found = super().step({agent: actions[agent] for agent in self.agents})
+            self.agents = ["on", "off"]
+            return found
+
+    sim = ParallelSimulation(lambda: Insistent(dies=True), seed=1, path="main.env")
+    sim.reset()
+    for _ in range(3):
+        sim.step(dict.fromkeys(sim.observations, 0))
+    with pytest.raises(
+        rl.SimulationError,
+        match=r"\(seed 1, episode 0, step 4\) wants an action of agent 'off', which has ended, .*leave",
+    ):
+        sim.step(dict.fromkeys(sim.observations, 0))
+    sim.close()
+
+
 def test_programs_are_deterministic() -> None:
     assert_deterministic(
         lambda: Play("classic/rps_v2", max_cycles=5),
