@@ -147,6 +147,6 @@ def test_a_memory_that_cannot_hold_a_round_is_refused_before_the_run(recurrent: 
         capacity=140,
     )
     with pytest.raises(
-        ParameterError, match=r"is 140 of agents' own steps, but a round may have .*, 25 of each of 6; let"
+        ParameterError, match=r"is 140 of agents' own steps, but a round may have .*, 2[58] of each of 6; let"
     ):
         rl.train(algorithm, "mpe2:simple_spread_v3", total_steps=50)

@@ -25,12 +25,13 @@ def team_memory(algorithm: Any, joint: np.dtype[Any]) -> tuple[ReplayBuffer, Own
     cut = OwnSteps(joint, algorithm.num_envs, apart=not algorithm.together)
     streams, period = cut.rows.size, 1 if algorithm.stretch is None else algorithm.stretch[1]
     buffer = buffer_of(algorithm, cut.dtype, streams)
-    needed = streams * -(-algorithm.horizon // period) * period
+    most = -(-algorithm.horizon // period) * period  # of each stream, in whole sequences if there are any
+    needed = streams * most
     if buffer.capacity * period < needed:
         whose = "a group's" if algorithm.together else "agents'"
         raise ParameterError(
             f"capacity of {algorithm.name} is {algorithm.capacity} of {whose} own steps, but a round may have "
-            f"{needed}, {algorithm.horizon} of each of {streams}; let it be {needed} or more"
+            f"{needed}, {most} of each of {streams}; let it be {needed} or more"
         )
     return buffer, cut if algorithm.stretch is None else OwnSequences(cut, *algorithm.stretch)
 
