@@ -97,11 +97,12 @@ def train_command(
     else:
         rounded = f" ({steps:,} in whole rounds of {each:,})" if result["steps"] == whole != steps else ""
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
-        each_got = ", ".join(f"{name} {x:.1f}" for name, x in result["returns"].items() if x is not None)
+        each_got = ", ".join(f"{name} {x:.1f}" for name, x in result["returns"].items())
         returned += f" ({each_got})" if each_got else ""
         greedy = ""
         if result["evaluated_at"] is not None:
-            greedy = f", of greedy ones {result['evaluation']:.1f} at step {result['evaluated_at']:,}"
+            against = f" and {result['against_random']:.1f} against random agents" if "against_random" in result else ""
+            greedy = f", of greedy ones {result['evaluation']:.1f}{against} at step {result['evaluated_at']:,}"
         click.echo(
             f"{result['steps']:,} steps{rounded} in {result['seconds']:.1f} s, mean return of the last episodes "
             f"{returned}{greedy}"

@@ -18,4 +18,5 @@ class Episode(NamedTuple):
     length: int  # in steps
     seed: int | None  # the last seed of the environment
     failed: bool = False  # the environment raised an error and was made again
-    returns: tuple[float, ...] = ()  # of the possible agents, in order, whose sum is `total`; () with a single agent
+    returns: tuple[float, ...] = ()  # of the possible agents, in order, whose sum is `total`; () with a single agent.
+    # nan for those that a past policy played: then `total` is of the others

@@ -112,6 +112,14 @@ class MultiAgent(Algorithm):
         """The groups, each of which has its own network."""
         return cast.teams(self.groups, apart=self.share is None, central=self.central, path=self.name)
 
+    def alike(self, cast: Cast) -> bool:
+        """Whether all agents may have the same task, so that their returns can be compared.
+
+        Agents with different spaces have different tasks, and who names groups says that theirs differ.
+        """
+        kinds = [*zip(cast.observations, cast.actions, strict=True)]
+        return self.groups is None and all(each == kinds[0] for each in kinds)
+
     def remembered(self, action_space: Space) -> dict[str, Any]:
         """As for a single agent, except for the name of the recurrent state."""
         found = super().remembered(action_space)
@@ -121,7 +129,8 @@ class MultiAgent(Algorithm):
         """The policy for a `Team`, or for all agents of a `Cast`."""
         if isinstance(observation_space, Cast):
             teams = self.teams(observation_space)
-            return Company(observation_space, teams, [self.policy(t, actions_of(observation_space, t)) for t in teams])
+            policies = [self.policy(team, actions_of(observation_space, team)) for team in teams]
+            return Company(observation_space, teams, policies, alike=self.alike(observation_space))
         return self.team_policy(observation_space, action_space)
 
     def team_policy(self, team: Team, action_space: Space) -> Policy:
@@ -138,11 +147,12 @@ class Company(Policy):
     """The policies of all teams as one policy; its weights are theirs, concatenated.
 
     `greedy_of` takes and returns dicts by agent, as a step of the environment does; each observation comes with its
-    action mask, or None. If a policy is recurrent, the caller keeps the `memories`, as `fresh` makes them.
+    action mask, or None. If a policy is recurrent, the caller keeps the `memories`, as `fresh` makes them. `alike` is
+    that of `MultiAgent`.
     """
 
-    def __init__(self, cast: Cast, teams: Sequence[Team], policies: Sequence[Policy]) -> None:
-        self.cast, self.teams, self.policies = cast, tuple(teams), tuple(policies)
+    def __init__(self, cast: Cast, teams: Sequence[Team], policies: Sequence[Policy], *, alike: bool) -> None:
+        self.cast, self.teams, self.policies, self.alike = cast, tuple(teams), tuple(policies), alike
         self.size = sum(policy.size for policy in policies)
 
     def load(self, weights: NDArray[np.float32]) -> None:

@@ -14,6 +14,7 @@ from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.monitoring.evaluation import Evaluation
+from reactors.rl.monitoring.journal_file import AGAINST_CHANCE
 from reactors.rl.monitoring.scores import by_chance, scores
 from reactors.rl.monitoring.together import play_together
 from reactors.rl.rounds import round_of
@@ -58,11 +59,12 @@ def play(
 class Evaluator(rx.Reactor):
     """Plays greedy episodes with the weights that it gets: mean, least and greatest return.
 
-    With `opposed`, each group plays them against agents that do anything that is allowed: what they get together says
-    nothing where what one wins the other loses.
+    With `opposed`, each group plays more of them against agents that do anything that is allowed: what all agents get
+    together says nothing where what one wins the other loses.
 
     It keeps the `best` weights of those that it has seen, the first ones if others are as good: by the mean return of
-    all agents together, or of the group or agent `return_of`. `lowest` and `highest` are of `count` evaluations.
+    all agents together, or of the group or agent `return_of`; with `opposed` by that against those others. `lowest` and
+    `highest` are of `count` evaluations.
     """
 
     weights = rx.Input(shape="size", dtype=np.float32)
@@ -92,14 +94,17 @@ class Evaluator(rx.Reactor):
         """Play the episodes."""
         self.policy.load(self.weights.value)
         seed = seed_of(self.seed, round_of(self.tag))
-        worth, figures = self.against_chance(seed) if self.opposed else self.alone(seed)
+        worth, figures = self.together(seed)
+        if self.opposed:
+            worth, against = self.against_chance(seed)
+            figures |= against
         self.lowest, self.count = min(worth, self.lowest), self.count + 1
         if worth > self.highest:
             self.highest, self.best = worth, self.weights.value.copy()
         self.evaluation.set(figures)
 
-    def alone(self, seed: int) -> tuple[float, dict[str, float]]:
-        """What the policy is worth, and returns of episodes that it plays alone; of groups, if there are several."""
+    def together(self, seed: int) -> tuple[float, dict[str, float]]:
+        """What the policy is worth, and returns of episodes that it plays for all agents; also each agent's."""
         found = play(self.policy, self.maker, *self.spaces, self.episodes, seed)
         figures = {f"eval/{name}_return": x for name, x in found.figures().items()}
         figures |= {f"eval/agents/{name}/mean_return": float(each) for name, each in found.agents.items()}
@@ -108,13 +113,13 @@ class Evaluator(rx.Reactor):
         return float(found.of_one(self.return_of)), figures
 
     def against_chance(self, seed: int) -> tuple[float, dict[str, float]]:
-        """Likewise of each group, against others that act by chance; the mean return is of an agent, over groups."""
+        """Likewise of an agent of each group, on average, while others act by chance; and the mean over groups."""
         company: Any = self.policy
         table = scores(company, {"random": by_chance(company.cast, company.teams)}, self.maker, self.episodes, seed)
-        found = {"eval/mean_return": float(np.mean([each.mean_return for each in table]))}
+        by_group = {each.group: each.mean_return for each in table}
+        found = {AGAINST_CHANCE: float(np.mean([*by_group.values()]))}
         for each in table:
-            found[f"eval/{each.group}/random/return"] = each.mean_return
+            found[f"eval/random/groups/{each.group}/return"] = each.mean_return
             if each.won is not None:
-                found[f"eval/{each.group}/random/won"] = each.won / each.episodes
-        best_by = "eval/mean_return" if self.return_of is None else f"eval/{self.return_of}/random/return"
-        return found[best_by], found
+                found[f"eval/random/groups/{each.group}/won"] = each.won / each.episodes
+        return found[AGAINST_CHANCE] if self.return_of is None else by_group[self.return_of], found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections import deque
@@ -31,9 +32,10 @@ class Journal(Stateful):
     `capacity` is of the replay memory, 0 for none.
     `actors` report episodes, and `players` their time: they are the same, or one inference server.
     A row is one dict for each round in which something was reported: `global_step`, `seconds` since the start, and what
-    there is. Each is given to `tell`, and appended to the CSV file; only without a file they are kept here, in `rows`,
-    for they are nowhere else. `latest` has the last of each figure. `enough` is set when the mean return of the last
-    twenty episodes is `stop_at`, that of `return_of` among many `agents`.
+    there is. Returns are of episodes without past policies; those of `agents` are of all. Each row is given to `tell`,
+    and appended to the CSV file; only without a file they are kept here, in `rows`, for they are nowhere else. `latest`
+    has the last of each figure. `enough` is set when the mean return of the last twenty episodes is `stop_at`, that of
+    `return_of` among many `agents`.
     """
 
     episodes = rx.Input(tuple, width="actors")
@@ -121,13 +123,14 @@ class Journal(Stateful):
         for i in self.episodes.present:
             ended: tuple[Episode, ...] = self.episodes[i].value
             self.count += len(ended)
-            self.returns += [episode.total for episode in ended]
+            self.returns += [each.total for each in ended if not any(map(math.isnan, each.returns))]
             self.lengths += [episode.length for episode in ended]
             if self.agents is not None:
                 for episode in ended:
                     self.agents.add(episode)
         if self.returns:
             row["charts/episodic_return"] = statistics.fmean(self.returns)
+        if self.lengths:
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
         by_learner = [
             self.figures[i].value if self.agents is None else self.agents.by_group(i, self.figures[i].value)

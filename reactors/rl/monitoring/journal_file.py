@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Row = dict[str, float]
 
 EVALUATION, EVALUATED_AT = "eval/mean_return", "eval/global_step"
+AGAINST_CHANCE = "eval/random/return"
+"""With opponents: of an agent, on average, while those that it does not learn with act by chance."""
 
 
 def joined(before: Row, row: Row) -> Row:

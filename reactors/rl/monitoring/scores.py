@@ -43,8 +43,9 @@ class Choosing(NamedTuple):
 class Score(NamedTuple):
     """The result of episodes of a group, which plays greedily, against an opponent, which plays as in training.
 
-    An episode is won if the group's agents got more than all others, on average. Several groups may have different
-    tasks, whose returns say nothing about each other: then `won`, `drawn` and `lost` are None.
+    An episode is won if the group's agents got more than all others, on average. Agents of named groups or with
+    different spaces may have different tasks, whose returns say nothing about each other: then `won`, `drawn` and
+    `lost` are None.
     """
 
     group: str
@@ -82,7 +83,7 @@ def scores(
     for team, members in sides_of(company.teams):
         sides.setdefault(company.teams[team].name, []).append(members)
     return Scores(
-        _score(group, name, len(sides) == 1, _games(company, choosing, make, sides[group], episodes, seed))
+        _score(group, name, company.alike, _games(company, choosing, make, sides[group], episodes, seed))
         for group in sides
         for name, choosing in opponents.items()
     )
@@ -118,10 +119,9 @@ def _games(
     return found
 
 
-def _score(group: str, opponent: str, alone: bool, games: Sequence[tuple[float, float]]) -> Score:
-    """`alone` says that there is no other group."""
+def _score(group: str, opponent: str, alike: bool, games: Sequence[tuple[float, float]]) -> Score:
     results: tuple[int | None, int | None, int | None] = None, None, None
-    if alone:
+    if alike:
         won, lost = sum(a > b for a, b in games), sum(a < b for a, b in games)
         results = won, len(games) - won - lost, lost
     means = [statistics.fmean(each) for each in zip(*games, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.monitoring.aligned import aligned
-from reactors.rl.monitoring.journal_file import EVALUATION
+from reactors.rl.monitoring.journal_file import AGAINST_CHANCE, EVALUATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,8 @@ MOST = 10  # parts of a run that are shown
 def parts(rows: Sequence[Row]) -> dict[str, tuple[str, str]]:
     """The groups in the journal of many agents, or the agents if all are one group: names of their returns.
 
-    In training, and in evaluations. More than ten, or a single one, are left out.
+    In training, and in evaluations. More than ten, or a single one, are left out. With opponents there is also what an
+    agent gets in evaluations against agents that act by chance.
 
     >>> parts([{"groups/good/episodic_return": 1.0, "groups/bad/episodic_return": -1.0}])["bad"]
     ('groups/bad/episodic_return', 'eval/groups/bad/mean_return')
@@ -34,7 +35,8 @@ def parts(rows: Sequence[Row]) -> dict[str, tuple[str, str]]:
         found = [x.removeprefix(kind).removesuffix(end) for x in names if x.startswith(kind) and x.endswith(end)]
         if found:
             few = found if 1 < len(found) <= MOST else []
-            return {each: (f"{kind}{each}{end}", f"eval/{kind}{each}/mean_return") for each in few}
+            each_of = {each: (f"{kind}{each}{end}", f"eval/{kind}{each}/mean_return") for each in few}
+            return each_of | ({"against random": ("", AGAINST_CHANCE)} if AGAINST_CHANCE in names else {})
     return {}
 
 

@@ -147,8 +147,9 @@ def figures(row: Row, total: int) -> list[tuple[str, str]]:
     if EVALUATION in row:
         found.append(("greedy", f"{row[EVALUATION]:.1f}{_since(row)}"))
     for part, (shown, evaluated) in parts([row]).items():
-        greedy = f", greedy {row[evaluated]:.1f}" if evaluated in row else ""
-        found.append((part, f"{row[shown]:.1f}{greedy}"))
+        returned = [f"{row[shown]:.1f}"] if shown in row else []
+        greedy = [f"greedy {row[evaluated]:.1f}"] if evaluated in row else []
+        found.append((part, ", ".join(returned + greedy)))
     found += [(key.partition("/")[2], f"{value:.4g}") for key, value in row.items() if key.startswith("losses/")]
     for name, key in (("playing", "time/play"), ("learning", "time/learn")):
         if key in row:

@@ -27,7 +27,7 @@ from reactors.rl.encoding.state import count
 from reactors.rl.errors import RunFolderError
 from reactors.rl.learning.adaptation import adapting
 from reactors.rl.learning.learners import learners_of
-from reactors.rl.monitoring.journal_file import EVALUATED_AT, EVALUATION, take_over, verified
+from reactors.rl.monitoring.journal_file import AGAINST_CHANCE, EVALUATED_AT, EVALUATION, take_over, verified
 from reactors.rl.monitoring.viewer import check_view
 from reactors.rl.monitoring.watching import check_video, film
 from reactors.rl.options import Options, taking
@@ -296,8 +296,9 @@ def _run(
             "steps": last.get("global_step", 0), "seconds": last.get("seconds", 0.0),
             "wall_time": time.perf_counter() - began, "episodes": training.journal.count,
             "final_tag": [*result.final_tag], "return": last.get("charts/episodic_return"),
-            "returns": {name: last.get(of) for name, (of, _) in parts([last]).items()},
+            "returns": {name: last[of] for name, (of, _) in parts([last]).items() if of in last},
             "evaluation": last.get(EVALUATION), "evaluated_at": last.get(EVALUATED_AT),
+            **({"against_random": last[AGAINST_CHANCE]} if AGAINST_CHANCE in last else {}),
         }  # fmt: skip
         if result.value_digest is not None:
             report["value_digest"] = result.value_digest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from reactors.rl.opponents import BEGIN, STEP
 from tests.rl.agents.comers import Comers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 SMALL: dict[str, Any] = {"num_envs": 4, "horizon": 8, "epochs": 2, "hidden": (8,), "batch_size": 16}
@@ -165,7 +167,7 @@ def test_sides_are_groups_or_the_agents_of_the_only_one() -> None:
 
 
 def test_elo_goes_by_who_gets_more_in_a_game_of_one_group() -> None:
-    elo = Elo(rl.Past(), ["agents"], 1, 1)
+    elo = Elo(rl.Past(), ["agents"], 1, 1, alike=True)
     elo.note(Game("agents", 1.0, -1.0, (("agents", 0),)))
     rated = elo.rated["agents"]
     assert rated["learner"] == BEGIN + STEP / 2
@@ -176,7 +178,7 @@ def test_elo_goes_by_who_gets_more_in_a_game_of_one_group() -> None:
 
 
 def test_elo_of_unlike_groups_goes_by_what_is_usual() -> None:
-    elo = Elo(rl.Past(), ["a", "b"], 1, 1)
+    elo = Elo(rl.Past(), ["a", "b"], 1, 1, alike=False)
     for mine in (-20.0, -20.0, -10.0):
         elo.note(Game("a", mine, 50.0, (("b", 0),)))
     assert elo.rated["a"]["learner"] > BEGIN > elo.rated["b"]["past"][0]
@@ -184,7 +186,7 @@ def test_elo_of_unlike_groups_goes_by_what_is_usual() -> None:
 
 
 def test_results_against_policies_that_are_gone_rate_no_one() -> None:
-    elo = Elo(rl.Past(size=1), ["agents"], 1, 1)
+    elo = Elo(rl.Past(size=1), ["agents"], 1, 1, alike=True)
     elo.note(Game("agents", 1.0, -1.0, (("agents", 700),)))
     assert elo.rated == {"agents": {"learner": BEGIN, "past": {0: BEGIN}}}
 
@@ -265,19 +267,62 @@ def test_free_runs_have_opponents_too() -> None:
     assert done.past[0].rounds == 0
 
 
+def latest(rows: Iterable[dict[str, float]]) -> dict[str, float]:
+    """The last of each figure."""
+    found: dict[str, float] = {}
+    for row in rows:
+        found |= row
+    return found
+
+
 def test_the_journal_has_elo_and_returns_of_those_that_learn() -> None:
     given: Any = {"total_steps": 320, "seed": 1, "opponents": rl.Past(every=2, chance=1.0), "eval_every": 4}
-    last: dict[str, float] = {}
-    for row in rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, **given).journal:
-        last |= row
+    last = latest(rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, **given).journal)
     assert {"elo/learner", "elo/pool_mean", "elo/pool_min", "elo/pool_max", "elo/won"} <= {*last}
     assert last["elo/pool_size"] == 6
-    assert 0 <= last["eval/agents/random/won"] <= 1
-    assert last["charts/episodic_return"] != 0  # that of both players is always 0
+    assert "agents/player_1/episodic_return" in last
 
     tag = rl.train(rl.IPPO(**SMALL | {"horizon": 25}, **TAG), "mpe2:simple_tag_v3", **given | {"total_steps": 600})
     assert {"groups/good/elo/learner", "groups/adversary/elo/won"} <= {*tag.journal[-1]}
     assert tag.journal[-1]["groups/good/episodic_return"] <= 0 <= tag.journal[-1]["groups/adversary/episodic_return"]
+
+
+@pytest.mark.usefixtures("bare_runs")
+def test_the_return_of_all_agents_is_of_episodes_without_past_policies(tmp_path: Path) -> None:
+    given: Any = {"total_steps": 640, "seed": 1}
+    some = rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, opponents=rl.Past(every=2), **given).journal[-1]
+    assert some["charts/episodic_return"] == 0  # what one wins the other loses
+    assert some["agents/player_1/episodic_return"] + some["agents/player_2/episodic_return"] != 0
+
+    never = rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, opponents=rl.Past(every=2, chance=1.0), out=tmp_path, **given)
+    assert "charts/episodic_return" not in never.journal[-1]
+    assert never.journal[-1]["charts/episodic_length"] >= 5
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["return"] is None
+    assert {*result["returns"]} == {"player_1", "player_2"}
+    with pytest.raises(ParameterError, match="past policies play in every episode; name a group or an agent with"):
+        rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, opponents=rl.Past(chance=1.0), stop_at=1.0, **given)
+
+
+@pytest.mark.usefixtures("bare_runs")
+def test_an_evaluation_has_the_usual_figures_and_those_against_random_agents(tmp_path: Path) -> None:
+    given: Any = {"total_steps": 256, "seed": 1, "eval_every": 4, "eval_episodes": 5}
+    tag = rl.IPPO(**SMALL | {"horizon": 25}, **TAG)
+    alone = latest(rl.train(tag, "mpe2:simple_tag_v3", **given).journal)
+    row = latest(rl.train(tag, "mpe2:simple_tag_v3", opponents=rl.Past(), out=tmp_path, **given).journal)
+    usual, found = ({name for name in each if name.startswith("eval/")} for each in (alone, row))
+    assert found - usual == {
+        "eval/random/return", "eval/random/groups/adversary/return", "eval/random/groups/good/return",
+    }  # fmt: skip
+    assert usual < found
+    assert row["eval/mean_return"] == pytest.approx(
+        row["eval/groups/adversary/mean_return"] + row["eval/groups/good/mean_return"]
+    )
+    assert row["eval/random/return"] == pytest.approx(
+        (row["eval/random/groups/adversary/return"] + row["eval/random/groups/good/return"]) / 2
+    )
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["evaluation"], result["against_random"]) == (row["eval/mean_return"], row["eval/random/return"])
 
 
 # ---- scores ----
@@ -296,14 +341,16 @@ def test_a_table_of_groups_against_opponents_is_the_same_again() -> None:
 def test_wins_are_counted_where_all_have_the_same_task() -> None:
     """Returns of a chaser and of who flees say nothing about each other."""
     given: Any = {"total_steps": 128, "opponents": rl.Past(every=2), "eval_every": 2}
-    alike = rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, **given)
-    assert all(each.won + each.drawn + each.lost == each.episodes == 3 for each in alike.against(episodes=3))  # type: ignore[operator]
+    for share in ("group", None):
+        alike = rl.train(rl.IPPO(**SMALL, share=share), TIC_TAC_TOE, **given)
+        assert all(each.won + each.drawn + each.lost == each.episodes == 3 for each in alike.against(episodes=3))  # type: ignore[operator]
+        groups = ("agents",) if share else ("player_1", "player_2")
+        assert all(0 <= latest(alike.journal)[f"eval/random/groups/{name}/won"] <= 1 for name in groups)
     apart = rl.train(rl.IPPO(**SMALL, **TAG), "mpe2:simple_tag_v3", **given)
     table = apart.against(episodes=3)
     assert all(each.won is each.drawn is each.lost is None for each in table)
     assert str(table).splitlines()[1].split()[2:5] == ["-", "-", "-"]
-    keys = {key for row in apart.journal for key in row if key.startswith("eval/") and "/random/" in key}
-    assert keys == {"eval/adversary/random/return", "eval/good/random/return"}
+    assert not [key for row in apart.journal for key in row if key.startswith("eval/random") and key.endswith("won")]
 
 
 def test_a_policy_can_be_held_against_others() -> None:

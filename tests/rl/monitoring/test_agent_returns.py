@@ -199,4 +199,4 @@ def test_with_opponents_the_best_is_that_of_the_group_against_chance() -> None:
     given: Any = {"total_steps": 20, "eval_every": 1, "eval_episodes": 2, "opponents": rl.Past()}
     done = rl.train(GROUPED, Hunt, return_of="prey", **given)
     assert done.best is not None
-    assert done.journal[-1]["eval/prey/random/return"] == -15
+    assert done.journal[-1]["eval/random/groups/prey/return"] == -15

@@ -27,9 +27,9 @@ LATELY = 100
 class Elo(Stateful):
     """Rates past policies and what learns, by the results of all actors, and tells the actors `ratings`.
 
-    With a pool for each of several `teams` a game is not fair: who gets more than usual, the mean of its last hundred
-    episodes against past policies, has won. With one team who gets more than the others has. Ratings of the last `lag`
-    rounds are on their way, as weights are; one that goes on from a checkpoint sends them `again`.
+    Where all agents are `alike`, who gets more than the others has won. Otherwise a game is not fair: who gets more
+    than usual, the mean of its last hundred episodes against past policies, has. Ratings of the last `lag` rounds are
+    on their way, as weights are; one that goes on from a checkpoint sends them `again`.
     """
 
     again = rx.LogicalAction(int)
@@ -38,8 +38,8 @@ class Elo(Stateful):
     ratings = rx.Output(dict)
     offered(ratings)
 
-    def __init__(self, past: Past, teams: Sequence[str], actors: int, lag: int) -> None:
-        self.past, self.teams, self.actors = past, list(teams), actors
+    def __init__(self, past: Past, teams: Sequence[str], actors: int, lag: int, *, alike: bool) -> None:
+        self.past, self.teams, self.actors, self.alike = past, list(teams), actors, alike
         self.rated: Ratings = {name: {"learner": BEGIN, "past": {0: BEGIN}} for name in teams}
         self.usual: dict[str, deque[float]] = {name: deque(maxlen=LATELY) for name in teams}
         self.won: dict[str, deque[float]] = {name: deque(maxlen=LATELY) for name in teams}
@@ -74,7 +74,7 @@ class Elo(Stateful):
     def note(self, result: Game) -> None:
         """One result: what the learner's rating goes up, those of its opponents go down, and the other way round."""
         mine, usual = self.rated[result.team], self.usual[result.team]
-        other = result.theirs if len(self.teams) == 1 else statistics.fmean(usual) if usual else result.mine
+        other = result.theirs if self.alike else statistics.fmean(usual) if usual else result.mine
         score = 0.5 + 0.5 * ((result.mine > other) - (result.mine < other))
         usual.append(result.mine)
         self.won[result.team].append(score)

@@ -68,6 +68,11 @@ class AgentsTraining(Training):
         past = Past.of(options.opponents)
         if past is not None:
             check_opponents(algorithm, teams, "rl.train")
+            if past.chance == 1 and options.stop_at is not None and options.return_of is None:
+                raise ParameterError(
+                    f"stop_at of rl.train is {options.stop_at:g}, the return of all agents together, and with chance=1 "
+                    "of rl.Past past policies play in every episode; name a group or an agent with return_of"
+                )
         if options.return_of is not None:
             check_return_of(options.return_of, teams, only_groups=past is not None and options.eval_every is not None)
         spaces: list[tuple[Any, Any]] = [(team, actions_of(cast, team)) for team in teams]
@@ -105,7 +110,7 @@ class AgentsTraining(Training):
             rx.connect(whole, self.actors.weights, after=lag * ROUND, broadcast=True)
         figures = [group.figures for group in groups]
         if past is not None:
-            figures.append(self._rate(past, [*self.groups], LEAD if self.free else lag))
+            figures.append(self._rate(past, LEAD if self.free else lag, alike=algorithm.alike(cast)))
         self.journal = Journal(
             actors, actors, steps, learners=len(figures), capacity=getattr(algorithm, "capacity", 0),
             stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
@@ -135,9 +140,9 @@ class AgentsTraining(Training):
         """A team, whose first weights these are, as a reactor; likewise."""
         return AgentGroup(algorithm, team, action_space, actors, {**arguments, "size": len(weights)})
 
-    def _rate(self, past: Past, names: list[str], lag: int) -> Any:
+    def _rate(self, past: Past, lag: int, *, alike: bool) -> Any:
         """Elo of what is learned and of its past, by which opponents may be chosen; its figures."""
-        self.elo = Elo(past, names, len(self.actors), lag)
+        self.elo = Elo(past, [*self.groups], len(self.actors), lag, alike=alike)
         rx.connect(self.actors.results, self.elo.results)
         if past.choose == "elo":
             rx.connect(self.elo.ratings, self.actors.ratings, after=lag * ROUND, broadcast=True)
