@@ -149,7 +149,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
             ["dqn", "--config", "elsewhere.toml"],
             "--config: there is no option 'buffer_size': write capacity = ... below [hyperparameters]",
         ),
-        (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes int there"),
+        (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes a whole number there"),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs"], "write KEY=VALUE"),
         (
             ["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"],

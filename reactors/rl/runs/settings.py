@@ -127,8 +127,8 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
 def spelled(hint: Any) -> str:
     """What people write on a command line for a value of this type.
 
-    >>> spelled(int | None), spelled(Literal["batch", "buffer"])
-    ('int or none', 'batch or buffer')
+    >>> spelled(int | None), spelled(Literal["batch", "buffer"]), spelled(tuple[int, ...])
+    ('a whole number or none', 'batch or buffer', 'whole numbers with commas, such as 64,64,')
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin in {types.UnionType, typing.Union}:
@@ -137,9 +137,12 @@ def spelled(hint: Any) -> str:
         return " or ".join(map(str, parts))
     if origin is Mapping:
         return """a JSON object in quotes, as '{"good": ["agent_*"]}',"""
-    if hint is types.NoneType:
-        return "none"
-    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
+    if origin is tuple and parts[0] is int:
+        return "whole numbers with commas, such as 64,64,"
+    known: dict[Any, str] = {
+        int: "a whole number", float: "a number", bool: "true or false", str: "text", types.NoneType: "none",
+    }  # fmt: skip
+    return known.get(hint, str(hint).replace("typing.", ""))
 
 
 def coerced(value: Any, hint: Any) -> Any:

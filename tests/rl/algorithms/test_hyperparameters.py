@@ -122,7 +122,8 @@ def test_text_of_a_command_line_is_checked_the_same_way() -> None:
         ("share", "all", "--set: share is 'all', but IPPO takes group or none there"),
         ("groups", "agent_*", 'takes a JSON object in quotes, as \'{"good": ["agent_*"]}\', or none there'),
         ("groups", '{"good": "agent_*"}', 'or on the command line "good": ["agent_*"]'),
-        ("recurrent", "some", "but IPPO takes int or bool there"),
+        ("recurrent", "some", "but IPPO takes a whole number or true or false there"),
+        ("hidden", "wide", "but IPPO takes whole numbers with commas, such as 64,64, there"),
     ],
 )
 def test_the_error_says_what_to_type_on_a_command_line(name: str, text: str, said: str) -> None:
