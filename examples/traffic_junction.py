@@ -19,6 +19,8 @@ from pettingzoo import ParallelEnv
 Cell = tuple[int, int]
 Observation = NDArray[np.float32]
 GAS = 1
+GRASS, ROAD, CAR, CRASH = (96, 144, 80), (96, 96, 96), (240, 208, 64), (224, 32, 32)
+PIXELS = 16  # of a cell
 DELAY, COLLISION = -0.01, -10.0  # the reward: for every step, times the steps so far; for sharing a cell
 
 
@@ -44,10 +46,13 @@ class TrafficJunction(ParallelEnv[str, Observation, int]):  # type: ignore[misc]
     this step, and whether it is `through`.
     """
 
-    def __init__(self, cars: int = 4, size: int = 14, sight: int = 1, arrival: float = 0.3, patience: int = 80) -> None:
+    def __init__(
+        self, cars: int = 4, size: int = 14, sight: int = 1, arrival: float = 0.3, patience: int = 80,
+        render_mode: str = "ansi",
+    ) -> None:  # fmt: skip
         self.size, self.sight, self.arrival, self.patience = size, sight, arrival, patience
-        self.metadata = {"name": "traffic_junction_v0", "render_modes": ["ansi"]}
-        self.render_mode = "ansi"
+        self.metadata = {"name": "traffic_junction_v0", "render_modes": ["ansi", "rgb_array"], "render_fps": 10}
+        self.render_mode = render_mode
         self.possible_agents = [f"car_{i}" for i in range(cars)]
         self.agents: list[str] = []
         self.routes = routes(size)
@@ -103,7 +108,10 @@ class TrafficJunction(ParallelEnv[str, Observation, int]):  # type: ignore[misc]
             infos | {agent: {} for agent in entered},
         )
 
-    def render(self) -> str:
+    def render(self) -> str | NDArray[np.uint8]:
+        return self._frame() if self.render_mode == "rgb_array" else self._text()
+
+    def _text(self) -> str:
         picture = [[" "] * self.size for _ in range(self.size)]
         for row, column in (cell for route in self.routes for cell in route):
             picture[row][column] = "."
@@ -111,6 +119,15 @@ class TrafficJunction(ParallelEnv[str, Observation, int]):  # type: ignore[misc]
             row, column = self._cell(agent)
             picture[row][column] = "#" if picture[row][column] != "." else agent[-1]  # a digit is a car, # a collision
         return "\n".join("".join(row) for row in picture)
+
+    def _frame(self) -> NDArray[np.uint8]:
+        picture = np.full((self.size, self.size, 3), GRASS, np.uint8)
+        for cell in (cell for route in self.routes for cell in route):
+            picture[cell] = ROAD
+        cells = [self._cell(agent) for agent in self.agents]
+        for cell in cells:
+            picture[cell] = CAR if cells.count(cell) == 1 else CRASH
+        return picture.repeat(PIXELS, 0).repeat(PIXELS, 1)
 
     def _route(self, agent: str) -> list[Cell]:
         return self.routes[self.way[agent]]

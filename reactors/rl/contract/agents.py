@@ -110,7 +110,8 @@ class MultiAgent(Algorithm):
 
     def teams(self, cast: Cast) -> tuple[Team, ...]:
         """The groups, each of which has its own network."""
-        return cast.teams(self.groups, apart=self.share is None, central=self.central, path=self.name)
+        own = "share" not in self.without
+        return cast.teams(self.groups, apart=self.share is None, own=own, central=self.central, path=self.name)
 
     def alike(self, cast: Cast) -> bool:
         """Whether all agents may have the same task, so that their returns can be compared.

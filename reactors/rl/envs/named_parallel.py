@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 def _entries() -> Mapping[str, Any]:
     import pettingzoo
 
-    found: Mapping[str, Any] = pettingzoo.parallel_registry
+    found: Mapping[str, Any] = {**pettingzoo.aec_registry, **pettingzoo.parallel_registry}
     return found
 
 
-_PETTINGZOO = Registry(_entries, "pettingzoo.parallel_registry has all that are registered")
+_PETTINGZOO = Registry(
+    _entries, "pettingzoo.parallel_registry and pettingzoo.aec_registry have all that are registered"
+)
 
 
 def named_parallel(name: str, path: str) -> Callable[..., Any]:
@@ -51,9 +53,7 @@ def named_parallel(name: str, path: str) -> Callable[..., Any]:
     else:
         place, _, what = name.replace("/", ".").rpartition(".")
         if not place or spec_of(place) is None:
-            raise ParameterError(
-                f"{path}: PettingZoo has no parallel environment {name!r}; {_meant(name, _unregistered(name))}"
-            )
+            raise ParameterError(f"{path}: PettingZoo has no environment {name!r}; {_meant(name, _unregistered(name))}")
         module = imported(place, None, f"{path}: the environment {name!r} cannot be looked up")
     if spec_of(f"{module.__name__}.{what}") is not None:
         inner = f"{module.__name__}.{what}"
@@ -67,7 +67,7 @@ def named_parallel(name: str, path: str) -> Callable[..., Any]:
     inside = [each.name for each in pkgutil.iter_modules(getattr(module, "__path__", ())) if "_v" in each.name]
     if not inside and colon:
         named(name, path, _PETTINGZOO)  # which says what there is
-    raise ParameterError(f"{path}: {place} has no parallel environment {what!r}{did_you_mean(what, inside)}")
+    raise ParameterError(f"{path}: {place} has no environment {what!r}{did_you_mean(what, inside)}")
 
 
 def _by_id(name: str) -> Callable[..., Any]:
@@ -95,13 +95,11 @@ def _of_module(module: ModuleType, path: str) -> Callable[..., Any]:
 
 
 def _meant(name: str, error: Exception | None) -> str:
-    """What may be meant by an id that there is not."""
-    import pettingzoo
-
+    """What may be meant by an id that there is not; agents may also take turns in what is meant."""
     said = str(error)
     if "Available version" in said:
         return said
-    ids = {each.replace("-v", "_v"): each for each in pettingzoo.parallel_registry}
+    ids = {each.replace("-v", "_v"): each for each in _entries()}
     package = name.replace("/", ".").partition(".")[0]
     if package == name:
         ids = {each.partition("/")[2]: full for each, full in ids.items()} | _modules()

@@ -62,13 +62,13 @@ class Scores(list[Score]):
     """A `Score` for each group and opponent; it prints as a table.
 
     >>> print(Scores([Score("agents", "random", 10, 7, 1, 2, 0.5, -0.5)]))
-    group   opponent  won  drawn  lost  return  others
-    agents  random      7      1     2    0.50   -0.50
+    group   opponent  won  drawn  lost  return/agent  others/agent
+    agents  random      7      1     2          0.50         -0.50
     """
 
     def __str__(self) -> str:
         """The table."""
-        rows: list[tuple[str, ...]] = [("group", "opponent", "won", "drawn", "lost", "return", "others")]
+        rows: list[tuple[str, ...]] = [("group", "opponent", "won", "drawn", "lost", "return/agent", "others/agent")]
         for each in self:
             counts = ("-" if x is None else str(x) for x in (each.won, each.drawn, each.lost))
             rows.append((each.group, each.opponent, *counts, f"{each.mean_return:.2f}", f"{each.others_return:.2f}"))

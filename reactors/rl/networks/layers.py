@@ -8,6 +8,7 @@ travels over a port; any other network acts in torch.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import pairwise
@@ -19,7 +20,7 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
-from reactors.errors import ArgumentError, ParameterError
+from reactors.errors import ArgumentError, ParameterError, ReactorWarning
 from reactors.rl.networks.normalising import Normalise, normalised
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Download
@@ -166,6 +167,8 @@ class MinAtarTorso(_Convolutions):
 STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 _FROM = {"nature": 64, "small": 20}  # pixels
+MANY = 20_000_000
+"""Weights of a torso above which an update takes seconds on a core. That of 84x84 frames has 1.7 million."""
 TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "small": SmallTorso, "minatar": MinAtarTorso}
 Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
 
@@ -207,7 +210,18 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
             f"sides of {least} or more, and the observations are of shape {tuple(shape)}; choose another torso, or "
             "resize them with gymnasium.wrappers"
         )
-    return TORSOS[name](frames, (sides[0], sides[1]), last)
+    made = TORSOS[name](frames, (sides[0], sides[1]), last)
+    weights = sum(each.numel() for each in made.parameters())
+    if weights > MANY:
+        warnings.warn(
+            f"the torso {name!r} has {weights / 1e6:,.0f} million weights for observations of shape {tuple(shape)}, "
+            "most of them behind its last convolution; make observations smaller, with "
+            "gymnasium.wrappers.ResizeObservation, or of many agents with supersuit.resize_v1, or give a torso of "
+            "yours",
+            ReactorWarning,
+            stacklevel=2,
+        )
+    return made
 
 
 def _is_picture(first: int, second: int, third: int) -> bool:

@@ -36,7 +36,7 @@ def parts(rows: Sequence[Row]) -> dict[str, tuple[str, str]]:
         if found:
             few = found if 1 < len(found) <= MOST else []
             each_of = {each: (f"{kind}{each}{end}", f"eval/{kind}{each}/mean_return") for each in few}
-            return each_of | ({"against random": ("", AGAINST_CHANCE)} if AGAINST_CHANCE in names else {})
+            return each_of | ({"an agent against random": ("", AGAINST_CHANCE)} if AGAINST_CHANCE in names else {})
     return {}
 
 

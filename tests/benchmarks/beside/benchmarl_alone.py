@@ -11,6 +11,7 @@ import json
 import sys
 import tempfile
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,13 +31,17 @@ GROUP = "agent"  # what TorchRL calls agent_0 to agent_2 together
 
 
 class Spread(PettingZooClass):
-    """The task, of mpe2: PettingZoo has given this environment away, and BenchMARL's own task looks for it there."""
+    """The task, of mpe2: PettingZoo has given this environment away, and BenchMARL's own task looks for it there.
+
+    Each environment has a seed of its own. BenchMARL gives all the same one, so that all 16 begin the same episodes.
+    """
 
     def get_env_fun(
         self, num_envs: int, continuous_actions: bool, seed: int | None, device: Any
     ) -> Callable[[], PettingZooWrapper]:
         del num_envs, continuous_actions
-        return lambda: PettingZooWrapper(spread.environment(), return_state=True, seed=seed, device=device)
+        seeds = count(1000 * (seed or 0))
+        return lambda: PettingZooWrapper(spread.environment(), return_state=True, seed=next(seeds), device=device)
 
     def max_steps(self, env: Any) -> int:
         del env

@@ -335,7 +335,9 @@ def test_a_table_of_groups_against_opponents_is_the_same_again() -> None:
         (group, opponent) for group in ("adversary", "good") for opponent in ("random", "round 0", "round 2")
     ]
     assert table == done.against(episodes=3, seed=4)
-    assert str(table).splitlines()[0].split() == ["group", "opponent", "won", "drawn", "lost", "return", "others"]
+    assert str(table).splitlines()[0].split() == [
+        "group", "opponent", "won", "drawn", "lost", "return/agent", "others/agent",
+    ]  # fmt: skip
 
 
 def test_wins_are_counted_where_all_have_the_same_task() -> None:

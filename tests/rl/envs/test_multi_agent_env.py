@@ -279,7 +279,7 @@ def test_agents_of_equal_spaces_are_one_block() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("classic/rsp_v2",), "no parallel environment 'classic/rsp_v2'; did you mean 'classic/rps-v2'"),
+        (("classic/rsp_v2",), "no environment 'classic/rsp_v2'; did you mean 'classic/rps-v2'"),
         (("classic/rps_v77",), r"'classic/rps_v77'; .*Available version: v2$"),
         ((5,), "is given 5, of type int"),
         ((lambda: gym.make("CartPole-v1"),), "no PettingZoo environment"),

@@ -447,30 +447,30 @@ def test_so_are_those_of_pettingzoo(name: str) -> None:
     [
         (
             "mpe2/simple_spred_v3",
-            "mpe2 has no parallel environment 'simple_spred_v3'; did you mean 'simple_spread_v3'?",
+            "mpe2 has no environment 'simple_spred_v3'; did you mean 'simple_spread_v3'?",
         ),
         (
             "simple_spread_v3",
-            "PettingZoo has no parallel environment 'simple_spread_v3'; did you mean 'mpe2:simple_spread_v3'?",
+            "PettingZoo has no environment 'simple_spread_v3'; did you mean 'mpe2:simple_spread_v3'?",
         ),
         (
             "simple_spred_v3",
-            "PettingZoo has no parallel environment 'simple_spred_v3'; did you mean 'mpe2:simple_spread_v3'?",
+            "PettingZoo has no environment 'simple_spred_v3'; did you mean 'mpe2:simple_spread_v3'?",
         ),
         (
             "rps_v3",
-            "PettingZoo has no parallel environment 'rps_v3'; did you mean 'classic/rps-v2'?",
+            "PettingZoo has no environment 'rps_v3'; did you mean 'classic/rps-v2'?",
         ),
         (
             "mpe3/simple_spread_v3",
             (
-                "PettingZoo has no parallel environment 'mpe3/simple_spread_v3'; Python finds no module 'mpe3'; did "
+                "PettingZoo has no environment 'mpe3/simple_spread_v3'; Python finds no module 'mpe3'; did "
                 "you mean 'mpe2'?"
             ),
         ),
         (
             "pettingzoo.classic.rps_v7",
-            "pettingzoo.classic has no parallel environment 'rps_v7'; did you mean 'rps_v2'?",
+            "pettingzoo.classic has no environment 'rps_v7'; did you mean 'rps_v2'?",
         ),
         ("mazes:Mace", "mazes has no environment 'Mace'; did you mean 'Maze'?"),
         (

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from reactors import rl
-from reactors.errors import ParameterError
+from reactors.errors import ParameterError, ReactorWarning
 from reactors.rl.networks.layers import Inference, NipsTorso, torso
 from reactors.rl.runs.run_folder import RunFolder
 
@@ -182,6 +182,12 @@ def test_all_layers_of_policy_gradients_begin_orthogonal(kind: Any, space: gym.S
         torch.testing.assert_close(products, torch.eye(len(products)) * length**2, atol=1e-5, rtol=1e-4)
         assert layer.bias is not None
         assert not layer.bias.any()
+
+
+def test_a_torso_of_too_many_weights_is_warned_of_before_it_is_used() -> None:
+    with pytest.warns(ReactorWarning, match=r"the torso 'nature' has 57 million weights for .* \(280, 480, 3\)"):
+        torso("nature", gym.spaces.Box(0, 255, (280, 480, 3), np.uint8))
+    torso("nature", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8))
 
 
 def test_a_torso_of_a_function_begins_as_it_was_made() -> None:

@@ -56,8 +56,10 @@ class Cast:
         size = sum(width(space) for space in self.observations)
         return gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
 
-    def teams(self, groups: Groups | None, *, apart: bool, central: bool, path: str) -> tuple[Team, ...]:
+    def teams(self, groups: Groups | None, *, apart: bool, own: bool, central: bool, path: str) -> tuple[Team, ...]:
         """Its groups, by patterns of names; by default all agents are one group, or with `apart` each agent is one.
+
+        `own` says whether the algorithm can be asked for that.
 
         Raises `ParameterError` for agents of a group with different spaces, and for agents in two groups or in none.
         """
@@ -65,7 +67,7 @@ class Cast:
         if apart:
             found = {str(self.agents[i]): (i,) for members in found.values() for i in members}
         state = (self.joined() if self.state is None else self.state) if central else None
-        return tuple(self._team(name, members, state, path) for name, members in found.items())
+        return tuple(self._team(name, members, state, path, own=own) for name, members in found.items())
 
     def _grouped(self, groups: Groups | None, path: str) -> dict[str, tuple[int, ...]]:
         if groups is None:
@@ -94,16 +96,16 @@ class Cast:
             raise ParameterError(f"{some(left)} {verb} in no group of {path}; add a group, or a pattern")
         return found
 
-    def _team(self, name: str, members: tuple[int, ...], state: gym.spaces.Box | None, path: str) -> Team:
+    def _team(self, name: str, members: tuple[int, ...], state: gym.spaces.Box | None, path: str, *, own: bool) -> Team:
         first = members[0]
+        apart = "or share=None for a network of its own for each, " if own else ""
         for what, spaces in (("observations", self.observations), ("actions", self.actions)):
             for i in members[1:]:
                 if spaces[i] != spaces[first]:
                     raise ParameterError(
                         f"group {name!r} of {path}: {what} of {self.agents[i]!r} are {spaces[i]}, and of "
                         f"{self.agents[first]!r} {spaces[first]}; agents that share a network have the same spaces: "
-                        "write groups={...} by pattern, or share=None for a network of its own for each, or pad them "
-                        "with supersuit or a wrapper of yours"
+                        f"write groups={{...}} by pattern, {apart}or pad them with supersuit or a wrapper of yours"
                     )
         return Team(
             name, members, tuple(str(self.agents[i]) for i in members), self.observations[first], state, self.masked
