@@ -77,8 +77,8 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 of_env = click.option(
     "--env",
     metavar="NAME",
-    help="An id of Gymnasium's, module:Id, FILE:CLASS, module:CLASS, or atari:GAME; of many agents an id of "
-    "PettingZoo's, as classic/connect_four_v3, or module:name, as mpe2:simple_spread_v3.",
+    help="An id of Gymnasium's, module:Id, FILE:CLASS, module:CLASS, atari:GAME or minatar:GAME; of many agents an id "
+    "of PettingZoo's, as classic/connect_four_v3, or module:name, as mpe2:simple_spread_v3.",
 )
 
 

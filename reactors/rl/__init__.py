@@ -58,10 +58,11 @@ if TYPE_CHECKING:
     from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
     from reactors.rl.contract.presets.tables import presets
     from reactors.rl.contract.recurrent import RecurrentPolicy
-    from reactors.rl.envs.atari_games import atari
     from reactors.rl.envs.batched import BatchedEnv
     from reactors.rl.envs.checker import check_env
     from reactors.rl.envs.env import Env
+    from reactors.rl.envs.games.atari import atari
+    from reactors.rl.envs.games.minatar import minatar
     from reactors.rl.envs.multi_agent_env import MultiAgentEnv
     from reactors.rl.episode import Episode
     from reactors.rl.errors import NotServingError, SimulationError
@@ -138,6 +139,7 @@ __all__ = [
     "check_algorithm",
     "check_env",
     "load",
+    "minatar",
     "presets",
     "record",
     "serve",
@@ -167,10 +169,11 @@ _ROOMS = {
     "contract.algorithm": ("Algorithm", "Learning", "Policy"),
     "contract.presets.tables": ("presets",),
     "contract.recurrent": ("RecurrentPolicy",),
-    "envs.atari_games": ("atari",),
+    "envs.games.atari": ("atari",),
     "envs.batched": ("BatchedEnv",),
     "envs.checker": ("check_env",),
     "envs.env": ("Env",),
+    "envs.games.minatar": ("minatar",),
     "envs.multi_agent_env": ("MultiAgentEnv",),
     "episode": ("Episode",),
     "errors": ("NotServingError", "SimulationError"),

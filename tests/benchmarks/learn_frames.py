@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from beside.task import Game
 
 from reactors import rl
 from reactors.rl.runs.run_folder import fingerprint
@@ -31,7 +30,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "learning"
 pong = rl.atari("Pong", screen_size=42, episodic_life=False, clip_rewards=False)
 
 GAMES: dict[str, tuple[Any, Any]] = {
-    "breakout": (Game("breakout"), rl.APPO.preset("MinAtar/Breakout-v1")),
+    "breakout": (rl.minatar("breakout"), rl.APPO.preset("minatar:breakout")),
     "pong": (pong, rl.PPO.preset("atari:Pong")),
     "pong-dqn": (pong, rl.DQN.preset("atari:Pong")),
 }

@@ -19,14 +19,14 @@ def rng_state(rng: np.random.Generator) -> dict[str, Any]:
     >>> rng_state(np.random.default_rng(0))["bit_generator"]
     'PCG64'
     """
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: plain(part) for name, part in value.items()}
-        return {"array": value.tolist(), "dtype": str(value.dtype)} if isinstance(value, np.ndarray) else value
-
-    state: dict[str, Any] = plain(rng.bit_generator.state)
+    state: dict[str, Any] = _plain(rng.bit_generator.state)
     return state
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return {"array": value.tolist(), "dtype": str(value.dtype)} if isinstance(value, np.ndarray) else value
 
 
 def rng_with_state(state: dict[str, Any]) -> np.random.Generator:
@@ -47,6 +47,27 @@ def rng_with_state(state: dict[str, Any]) -> np.random.Generator:
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
         pass
     raise ArgumentError("a state of random numbers is none that a generator of NumPy has: it is of another version")
+
+
+def legacy_state(rng: np.random.RandomState) -> dict[str, Any]:
+    """Likewise of a generator of the old kind, which keeps every second normal number.
+
+    >>> legacy_state(np.random.RandomState(0))["has_gauss"]
+    0
+    """
+    state: dict[str, Any] = _plain(rng.get_state(legacy=False))
+    return state
+
+
+def legacy_with_state(state: dict[str, Any]) -> np.random.RandomState:
+    """The generator whose state `legacy_state` gave. Raises as `rng_with_state`."""
+    kept = {name: state.get(name) for name in ("has_gauss", "gauss")}
+    drawn = rng_with_state({name: value for name, value in state.items() if name not in kept})
+    if kept["has_gauss"] not in {0, 1} or not isinstance(kept["gauss"], float):
+        raise ArgumentError("a state of random numbers says nothing of the normal number that is kept")
+    found = np.random.RandomState()
+    found.set_state({**drawn.bit_generator.state, **kept})
+    return found
 
 
 def _is_inside(state: dict[str, Any]) -> bool:

@@ -17,11 +17,10 @@ from gymnasium.vector import AutoresetMode
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import checks, closest, in_words, is_read
-from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.env import Env, checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
-from reactors.rl.envs.sources import found, maker
+from reactors.rl.envs.sources import Game, found, maker
 from reactors.rl.envs.spaces import array_type, rows
 from reactors.rl.envs.vector_simulation import VectorSimulation
 from reactors.rl.public import public, refuse_passed_on
@@ -95,7 +94,7 @@ class BatchedEnv(Env):
 
     def _maker(self, env: Any, num_envs: int | None, kwargs: dict[str, Any]) -> Callable[..., Any]:
         env = found(env, self.path, "a vector environment")
-        if isinstance(env, EnvSpec | atari) or (inspect.isclass(env) and issubclass(env, gym.Env)):
+        if isinstance(env, EnvSpec | Game) or (inspect.isclass(env) and issubclass(env, gym.Env)):
             if num_envs is None:
                 misspelt = closest("num_envs", kwargs)
                 instead = ", too" if misspelt is None else f", not {misspelt}"

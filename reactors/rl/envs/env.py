@@ -34,7 +34,8 @@ class Env(rx.Reactor):
 
     `env` is a name, an `EnvSpec`, a class or function that makes an environment, or a list of k of these. `kwargs` go
     to `gymnasium.make`, or to the function. Apply wrappers in the function, as usual. A name is a registered id,
-    `module:Id` or `module:Name`, `FILE:Name` for a class or function of a file, or `atari:Game` for `rl.atari(Game)`.
+    `module:Id` or `module:Name`, `FILE:Name` for a class or function of a file, `atari:Game` for `rl.atari(Game)`, or
+    `minatar:game` for `rl.minatar(game)`.
 
     With `num_envs=None`, values are those of one environment; with `num_envs=k`, all have a leading axis of length k.
 

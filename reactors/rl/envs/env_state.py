@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -22,7 +22,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers.utils import RunningMeanStd
 
 from reactors.errors import ReactorError
-from reactors.rl.encoding.generators import rng_state, rng_with_state
+from reactors.rl.encoding.generators import legacy_state, legacy_with_state, rng_state, rng_with_state
 from reactors.rl.encoding.tensors import NAMES
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _STATIC = (EnvSpec, type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, partial)
 _PLAIN = (type(None), bool, int, float, str)
+_Random: TypeAlias = np.random.Generator | np.random.RandomState
 _DRAWN = {"Clock", "Font", "Surface"}  # of pygame: what is drawn with, from a state that is elsewhere
 
 
@@ -110,7 +111,7 @@ class _Made:
     """What has these numbers where a state is taken on."""
 
     def __init__(self) -> None:
-        self.generators: list[np.random.Generator] = []
+        self.generators: list[_Random] = []
         self.things: list[Any] = []
 
 
@@ -145,10 +146,12 @@ def _plain(value: Any, name: str, seen: _Seen) -> Any:
     """A value with its generators taken out: what two attributes share, both get again as one."""
     if isinstance(value, _PLAIN) or (isinstance(value, np.generic) and value.dtype.str[1:] in NAMES):
         return value
-    if isinstance(value, np.random.Generator):
+    if isinstance(value, _Random):
         if id(value) in seen.generators:
             return {"generator": seen.generators[id(value)]}
         seen.generators[id(value)] = len(seen.generators)
+        if isinstance(value, np.random.RandomState):
+            return {"legacy": legacy_state(value)}
         return {"generator": rng_state(value)}
     if isinstance(value, gym.Space):
         return {"space": _plain(value._np_random, name, seen)}
@@ -207,7 +210,7 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
         return now
     if "kind" in value:
         return _object(value, now, made)
-    return _generator(value["generator"], now, made)
+    return _legacy(value["legacy"], now, made) if "legacy" in value else _generator(value["generator"], now, made)
 
 
 def _object(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
@@ -230,7 +233,16 @@ def _places(now: Any, n: int) -> Sequence[Any]:
     return now if isinstance(now, list | tuple | deque) and len(now) == n else [None] * n
 
 
-def _generator(known: Any, now: Any, made: _Made) -> np.random.Generator:
+def _legacy(known: Any, now: Any, made: _Made) -> np.random.RandomState:
+    fresh = legacy_with_state(known)
+    if isinstance(now, np.random.RandomState):
+        now.set_state(fresh.get_state(legacy=False))  # others may hold it, too
+        fresh = now
+    made.generators.append(fresh)
+    return fresh
+
+
+def _generator(known: Any, now: Any, made: _Made) -> _Random:
     if isinstance(known, int):
         return made.generators[known]
     fresh = rng_with_state(known)

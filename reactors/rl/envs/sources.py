@@ -14,7 +14,8 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import in_words
 from reactors.rl.envs.agents.mistaken import check_single, of_many
 from reactors.rl.envs.agents.sources import has_many_agents
-from reactors.rl.envs.atari_games import atari
+from reactors.rl.envs.games.atari import atari
+from reactors.rl.envs.games.minatar import minatar
 from reactors.rl.envs.named import named
 from reactors.rl.envs.owned import own
 
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from reactors.rl.envs.spaces import Space
 
 Maker: TypeAlias = Callable[[], Any]
+Game: TypeAlias = atari | minatar
 Source: TypeAlias = str | EnvSpec | Callable[..., Any]
-ATARI = "atari:"
+GAMES: dict[str, type[Game]] = {"atari": atari, "minatar": minatar}
+"""What makes a game, by the word before the colon in its name."""
 
 
 def is_row(env: Source | Sequence[Source]) -> TypeIs[Sequence[Source]]:
@@ -62,7 +65,7 @@ def maker(env: Source, kwargs: Mapping[str, Any], path: str) -> Maker:
     if isinstance(env, EnvSpec):
         settings = {"disable_env_checker": True, **kwargs}  # its answers are checked where it is stepped
         return partial(gym.make, env, **settings)
-    if isinstance(env, atari):
+    if isinstance(env, Game):
         return env.changed(kwargs) if kwargs else env
     return partial(env, **kwargs) if kwargs else env
 
@@ -71,7 +74,13 @@ def found(env: Source, path: str, of: str = "an environment") -> EnvSpec | Calla
     """A spec, a class or a function: what a name means, and anything else as it is."""
     if isinstance(env, str):
         # Here, for a worker may not have the module imported that registers an id.
-        return atari(env[len(ATARI) :]) if env.startswith(ATARI) else _named(env, path)
+        kind, colon, game = env.partition(":")
+        if env.startswith("MinAtar/") and env not in gym.registry:
+            raise ParameterError(
+                f"{path}: {env!r} is an id that minatar.gym.register_envs() registers, which was not called; call it, "
+                "or take rl.minatar, or minatar:GAME, as in minatar:breakout"
+            )
+        return GAMES[kind](game) if colon and kind in GAMES else _named(env, path)
     if isinstance(env, EnvSpec) or callable(env):
         return env
     raise ArgumentError(
@@ -88,6 +97,15 @@ def _named(name: str, path: str) -> EnvSpec | Callable[..., Any]:
             raise of_many(repr(name), path) from None
         raise
     return meant
+
+
+def game_name(game: Game) -> str:
+    """As `found` finds it.
+
+    >>> game_name(minatar("breakout"))
+    'minatar:breakout'
+    """
+    return f"{type(game).__name__}:{game.game}"
 
 
 def for_evaluation(make: Callable[..., Any]) -> Callable[..., Any]:

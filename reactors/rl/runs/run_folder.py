@@ -25,9 +25,8 @@ from reactors.rl.encoding import tensors
 from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.state import StateError, check_form
 from reactors.rl.envs.agents.sources import known_agents, spelled_agents
-from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
-from reactors.rl.envs.sources import ATARI, Source, found
+from reactors.rl.envs.sources import GAMES, Game, Source, found, game_name
 from reactors.rl.errors import RunFolderError
 from reactors.rl.monitoring.journal_file import Row, read, verified
 from reactors.rl.runs.environments import maker_of, spaces_in
@@ -234,7 +233,7 @@ class RunFolder:
             if there is None:
                 raise RunFolderError(f"{self.path}: {_unknown(name)}; give it: {self._asked(name, file)}")
             return there
-        if name.startswith(ATARI):
+        if name.partition(":")[0] in GAMES:
             return name  # type: ignore[no-any-return]
         found: Source | None = None
         if not name.endswith("()"):
@@ -414,9 +413,9 @@ def described(env: Source, kwargs: Mapping[str, Any], path: str, *, many: bool =
     if many:
         return {"env": spelled_agents(env, path)[0], "env_kwargs": plain(dict(kwargs))}
     what = found(env, path)
-    if isinstance(what, atari):
+    if isinstance(what, Game):
         what = what.changed(kwargs)
-        return {"env": f"{ATARI}{what.game}", "env_kwargs": plain(what.options)}
+        return {"env": game_name(what), "env_kwargs": plain(what.options)}
     if isinstance(what, EnvSpec) and not isinstance(env, str):
         return {"env": what.id, "env_kwargs": plain(dict(kwargs))}
     name, _ = spelled(env if isinstance(what, EnvSpec) else what)
@@ -430,7 +429,7 @@ def file_of_env(env: Source, path: str, *, many: bool = False) -> str | None:
     what = found(env, path)
     if isinstance(what, EnvSpec):
         return spelled(env)[1] if isinstance(env, str) else None
-    return None if isinstance(what, atari) else spelled(what)[1]
+    return None if isinstance(what, Game) else spelled(what)[1]
 
 
 def _unknown(name: str) -> str:

@@ -21,43 +21,6 @@ GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
 SPREAD = "mpe2:simple_spread_v3"
 
 
-class MinAtar(gym.Env[Any, Any]):
-    """A game of MinAtar (arXiv 1903.03176) with sticky actions, float32 (channels, 10, 10), and its own actions."""
-
-    def __init__(self, game: str) -> None:
-        from minatar import Environment
-
-        self.game = Environment(game)
-        self.actions = self.game.minimal_action_set()
-        height, width, channels = self.game.state_shape()
-        self.observation_space = gym.spaces.Box(0, 1, (channels, height, width), np.float32)
-        self.action_space = gym.spaces.Discrete(len(self.actions))
-
-    def frame(self) -> Any:
-        return np.moveaxis(self.game.state(), 2, 0).astype(np.float32)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed, options=options)
-        if seed is not None:
-            self.game.seed(seed)
-        self.game.reset()
-        return self.frame(), {}
-
-    def step(self, action: Any) -> Any:
-        reward, over = self.game.act(self.actions[int(action)])
-        return self.frame(), float(reward), bool(over), False, {}
-
-
-@dataclass(frozen=True)
-class Game:
-    """A function that makes one; an episode ends after 5,000 steps."""
-
-    name: str
-
-    def __call__(self) -> gym.Env[Any, Any]:
-        return gym.wrappers.TimeLimit(MinAtar(self.name), 5000)
-
-
 @dataclass(frozen=True)
 class Task:
     """One run."""
@@ -74,7 +37,7 @@ class Task:
         suite, _, name = self.env.rpartition(":")
         if suite == "mpe2":
             return spread.environment
-        return {"atari": lambda: rl.atari(name, screen_size=42), "minatar": lambda: Game(name)}.get(
+        return {"atari": lambda: rl.atari(name, screen_size=42), "minatar": lambda: rl.minatar(name)}.get(
             suite, lambda: self.env
         )()
 
@@ -97,8 +60,7 @@ class Task:
                 entropy=spread.ENTROPY, value=spread.VALUE, clip=spread.CLIP, max_grad_norm=spread.MAX_GRAD_NORM,
                 hidden=spread.HIDDEN,
             )  # fmt: skip
-        name = self.env.removeprefix("minatar:").title().replace("_", "")
-        return kind.preset(f"MinAtar/{name}-v1" if self.env.startswith("minatar:") else self.env)
+        return kind.preset(self.env)
 
 
 @dataclass(frozen=True)

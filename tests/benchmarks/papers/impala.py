@@ -6,7 +6,6 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import torch
-from beside.task import Game
 from papers.table import Table
 from run import short
 
@@ -41,12 +40,12 @@ def minatar(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     from reactors.rl.contract.presets.tables import needed_preset
 
     torch.set_num_threads(1)
-    settings: Any = needed_preset(rl.APPO, "MinAtar/Breakout-v1").values
+    settings: Any = needed_preset(rl.APPO, "minatar:breakout").values
     steps, seed = 6_400 if options.quick else 500_000, 0
     yield ["MinAtar Breakout", f"return of the last 20 episodes of {steps:,} steps", "steps/s", "digest"]
     for name, (algorithm, more) in parts(settings, settings).items():
         done = rl.train(
-            algorithm, Game("breakout"), total_steps=steps, seed=seed, mode="pipelined", workers=2, **more
+            algorithm, "minatar:breakout", total_steps=steps, seed=seed, mode="pipelined", workers=2, **more
         )  # fmt: skip
         last = done.journal[-1]
         yield [name, f"{last['charts/episodic_return']:.2f}", short(done.steps / last["seconds"]), done.digest[:12]]

@@ -8,6 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from reactors.errors import ArgumentError
+from reactors.rl.encoding.generators import legacy_state, legacy_with_state
 from reactors.rl.encoding.state import StateError, decode, encode
 from reactors.rl.envs.env_state import HiddenStateError, restore, state_of
 
@@ -93,6 +95,26 @@ def test_generators_that_were_one_are_one_again() -> None:
     restore(other, state_of(env))
     inner: Any = other.unwrapped
     assert inner.noise is inner.np_random
+
+
+def test_generators_of_the_old_kind_go_on_and_are_one_again() -> None:
+    """They keep every second normal number."""
+    env, other = gym.make("CartPole-v1"), gym.make("CartPole-v1")
+    one: Any = env.unwrapped
+    one.noise = one.wind = np.random.RandomState(3)
+    one.noise.standard_normal()
+    two: Any = other.unwrapped
+    two.noise, two.wind = np.random.RandomState(4), np.random.RandomState(5)
+    restore(other, decode(*encode(state_of(env))))
+    assert two.noise is two.wind
+    assert two.noise.standard_normal(3).tolist() == one.noise.standard_normal(3).tolist()
+
+
+def test_a_state_that_no_generator_has_is_refused() -> None:
+    state = legacy_state(np.random.RandomState(1))
+    for wrong in ({"has_gauss": 2}, {"gauss": "x"}, {"bit_generator": "PCG64"}, {"state": {}}):
+        with pytest.raises(ArgumentError, match="a state of random numbers"):
+            legacy_with_state({**state, **wrong})
 
 
 @pytest.mark.parametrize("value", [
