@@ -49,7 +49,7 @@ RUNS = {
     "TD3": ("Pendulum-v1", 8_000, 16),
     "SAC": ("Pendulum-v1", 6_000, 16),
     "A2C-frames": ("Catch", 40_000, 20),
-    "PPO-frames": ("Catch", 40_000, 8),
+    "PPO-frames": ("Catch", 60_000, 8),
     "IMPALA-frames": ("Catch", 60_000, 16),
     "APPO-frames": ("Catch", 60_000, 16),
     "DQN-frames": ("Catch", 24_000, 75),

@@ -95,7 +95,36 @@ def write(ordered: list[dict[str, Any]]) -> None:
         if there:
             found = (line(run, by) for run, by in there)
             lines += ["", f"## {TITLES[suite]}", "", *TABLE, *found, *NOTES.get(suite, [])]
+            if any(row["curve"] for _, by in there for runs_of in by.values() for row in runs_of):
+                pictures(suite, there)
+                lines += ["", f"![returns of {TITLES[suite]} over steps, ours and those beside](beside-{suite}.png)"]
     (DOCS / "beside.md").write_text("\n".join([*HEAD, *lines]) + "\n")
+
+
+def pictures(suite: str, there: list[tuple[Any, dict[str, list[dict[str, Any]]]]]) -> None:
+    """Returns in training over steps, a line for each seed: ours solid, what is beside it dashed."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = min(5, len(there))
+    rows = -(-len(there) // columns)
+    figure, panels = plt.subplots(rows, columns, squeeze=False, figsize=(3.2 * columns, 2.6 * rows))
+    for panel, ((algorithm, env, *_), by) in zip(panels.flat, there, strict=False):
+        for contender, runs in sorted(by.items(), key=lambda each: each[0] != "ours"):
+            for i, run in enumerate(runs):
+                style = {"color": "C0", "ls": "-"} if contender == "ours" else {"color": "C1", "ls": "--"}
+                name = NAMES[contender] if i == 0 else None
+                panel.plot(*zip(*run["curve"], strict=True), lw=1, label=name, **style)
+        panel.set_title(f"{algorithm}, {env.rpartition(':')[2]}", fontsize=9)
+        panel.tick_params(labelsize=7)
+        panel.legend(fontsize=6)
+    for panel in panels.flat[len(there) :]:
+        panel.axis("off")
+    figure.tight_layout()
+    figure.savefig(DOCS / f"beside-{suite}.png", dpi=80)
+    plt.close(figure)
 
 
 HEAD = [
