@@ -129,8 +129,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
-    """Observation and action space, read from one that is made and closed."""
+def spaces_of(make: Maker, path: str, look: Callable[[Any], None] | None = None) -> tuple[Space, Space]:
+    """Observation and action space, read from one that is made and closed; `look` is called with it before."""
     try:
         env = own(getattr(make, "unrecorded", make))()  # of one that records, a look must leave nothing behind
     except Exception as error:
@@ -141,6 +141,8 @@ def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
     try:
         check_single(env, path)
         both = env.observation_space, env.action_space
+        if look is not None:
+            look(env)
     except AttributeError as error:
         raise ParameterError(
             f"{path}: what its function makes is a {type(env).__name__}, which has no spaces ({error}); let it return "

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
+
+from reactors.errors import ReactorWarning
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.envs.agents.sources import agents_maker, cast_of
 from reactors.rl.envs.sources import maker, spaces_of
@@ -31,6 +36,21 @@ def environment_of(
 def spaces_in(algorithm: Algorithm, make: Callable[[], Any], path: str) -> tuple[Any, Any]:
     """Of observations and actions in what `make` makes."""
     if not isinstance(algorithm, MultiAgent):
-        return spaces_of(make, path)
+        return spaces_of(make, path, partial(warn_of_statistics, path))
     cast = cast_of(make, path)
     return cast, cast.actions
+
+
+def warn_of_statistics(path: str, env: Any) -> None:
+    """Warn of wrappers that normalise by what their environment has seen, which others do not know."""
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, gym.wrappers.NormalizeObservation | gym.wrappers.NormalizeReward):
+            instead = "observations" if isinstance(env, gym.wrappers.NormalizeObservation) else "rewards"
+            warnings.warn(
+                f"{path}: its environments are in a {type(env).__name__}, of which each has its own statistics, and "
+                f"evaluations begin without any; leave it out, and give the algorithm normalise_{instead}=True, if it "
+                "has that: those statistics are part of the policy",
+                ReactorWarning,
+                stacklevel=2,
+            )
+        env = env.env

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from reactors import rl
-from reactors.errors import ParameterError
+from reactors.errors import ParameterError, ReactorWarning
 from reactors.rl.networks.layers import Inference, flat
 from reactors.rl.networks.normalising import CLIP, Centre, Normalise, RewardScale, RunningMean, RunningMoments
 from tests.catch import Catch
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import gymnasium as gym
 
 pytestmark = pytest.mark.usefixtures("bare_runs")
 
@@ -162,3 +161,20 @@ def test_what_cannot_be_normalised_is_refused() -> None:
     for name, value in {"normalise_rewards": True, "normalise_observations": True, "target_kl": 0.1}.items():
         with pytest.raises(ParameterError, match=f"{name} of PPO goes by all of a batch, of which 2 learners"):
             rl.train(rl.PPO(**{name: value}), "CartPole-v1", total_steps=256, learners=2)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "option"),
+    [
+        (gym.wrappers.NormalizeObservation, "normalise_observations"),
+        (gym.wrappers.NormalizeReward, "normalise_rewards"),
+    ],
+)
+def test_wrappers_with_statistics_of_their_own_are_warned_of(wrapper: Any, option: str) -> None:
+    def make() -> Any:
+        return gym.wrappers.TimeLimit(wrapper(gym.make("CartPole-v1")), 50)
+
+    algorithm = rl.PPO(num_envs=2, horizon=8, epochs=1, batch_size=8)
+    said = rf"^rl.train: its environments are in a {wrapper.__name__}, .* {option}=True"
+    with pytest.warns(ReactorWarning, match=said):
+        rl.train(algorithm, make, total_steps=16)
