@@ -48,13 +48,15 @@ class ActorAndCritics(Learning):
         }  # fmt: skip
         self.flat = {name: Flat(net.parameters()) for name, net in self.networks.items()}
         self.units = {"actor": biases(self.actor)[:-1], "critics": self.critics.units()}  # of hidden layers
-        self.optimizers = {name: Adam(self.flat[name], config.learning_rate) for name in ("actor", "critics")}
+        of_critics = config.critic_learning_rate
+        rates = {"actor": config.learning_rate, "critics": config.learning_rate if of_critics is None else of_critics}
+        self.optimizers = {name: Adam(self.flat[name], rate) for name, rate in rates.items()}
 
     def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
         """Make n critics, which see observations through a shared torso, if there is one."""
         seeing: Any = torso(config.torso, observation_space)
         features: int = inputs_of(observation_space) if seeing is None else seeing.features
-        return Critics(n, features + self.bounds.size, config.hidden, seeing)
+        return Critics(n, features + self.bounds.size, config.layers_of_critics, seeing)
 
     @property
     def flats(self) -> Sequence[Flat]:

@@ -48,7 +48,9 @@ class Continuous(OffPolicy):
     batch_size: int = 256
     """Stable-Baselines3's."""
     learning_rate: Positive = 3e-4
-    """Of all networks. Haarnoja et al., 2018, table 1, and TD3's released code."""
+    """Of all networks, if the critics have no other one. Haarnoja et al., 2018, table 1, and TD3's released code."""
+    critic_learning_rate: Positive | None = None
+    """Of the critics, in the place of `learning_rate`; CleanRL has 1e-3 for SAC's."""
     tau: Rate = 0.005
     """How far target networks move towards the networks at an update. Stable-Baselines3's."""
     max_grad_norm: Positive | None = None
@@ -56,6 +58,8 @@ class Continuous(OffPolicy):
     2013, arXiv 1211.5063). By default they are not, as in the papers."""
     hidden: Layers = (256, 256)
     """Layers of actor and of critics, after the torso if there is one. Stable-Baselines3's for SAC."""
+    critic_hidden: Layers | None = None
+    """Layers of the critics, in the place of `hidden`."""
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
     with an int `features`; by default what fits their size, and none for vectors. The actor has one, which its loss
@@ -64,6 +68,11 @@ class Continuous(OffPolicy):
     @abstractmethod
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """The network from observations to actions."""
+
+    @property
+    def layers_of_critics(self) -> Layers:
+        """`critic_hidden`, or `hidden` without it."""
+        return self.hidden if self.critic_hidden is None else self.critic_hidden
 
     def actor(self, observation_space: Space, outputs: int) -> nn.Sequential:
         """From observations to `outputs` numbers: layers with ReLU between them, after a torso if there is one."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import ActionBox, Continuous, RecurrentCritics
 from reactors.rl.algorithms.off_policy import FromSequences
@@ -52,6 +53,17 @@ class SAC(FromSequences, Continuous):
     """Weight of the entropy; learned by default, as in the paper's section 5."""
     target_entropy: float | None = None
     """The entropy for which the temperature is learned; by default minus the number of actions (appendix D)."""
+    temperature_learning_rate: Positive | None = None
+    """Of the temperature, in the place of `learning_rate`."""
+
+    def __post_init__(self) -> None:
+        """Also refuse a rate for a temperature that is not learned."""
+        super().__post_init__()
+        if self.temperature is not None and self.temperature_learning_rate is not None:
+            raise ArgumentError(
+                f"temperature_learning_rate of {type(self).__name__} is {self.temperature_learning_rate:g}, and "
+                f"temperature is {self.temperature:g}, so that it is not learned; leave out one of the two"
+            )
 
     def network(self, observation_space: Space, action_space: Space) -> Any:
         """From observations to means and log standard deviations."""
@@ -140,7 +152,9 @@ class SACLearning(ActorAndCritics):
         self.log_temperature = nn.Parameter(torch.tensor([math.log(first)], device=device))
         self.flat["temperature"] = Flat([self.log_temperature])
         if config.temperature is None:
-            self.optimizers["temperature"] = Adam(self.flat["temperature"], config.learning_rate)
+            given = config.temperature_learning_rate
+            rate = config.learning_rate if given is None else given
+            self.optimizers["temperature"] = Adam(self.flat["temperature"], rate)
         wanted = config.target_entropy
         self.target_entropy = -float(self.bounds.size) if wanted is None else wanted
 
@@ -230,7 +244,7 @@ class RecurrentSACLearning(SACLearning):
     def critics_of(self, config: Any, observation_space: Space, n: int) -> Any:
         """Make n critics, and the GRU that they share."""
         width = width_of(config.recurrent)
-        return RecurrentCritics(n, self.bounds.size, observation_space, config.hidden, config.torso, width)
+        return RecurrentCritics(n, self.bounds.size, observation_space, config.layers_of_critics, config.torso, width)
 
     def along(self, batch: Mapping[str, torch.Tensor], *nets: Recurrent) -> tuple[dict[str, torch.Tensor], list[Any]]:
         """The steps (steps, sequences, ...) after the burn-in, and the state of each of these networks before them."""

@@ -167,7 +167,7 @@ def still(algorithm: Algorithm) -> Algorithm:
     >>> still(rl.PPO()).learning_rate
     1e-12
     """
-    rates: dict[str, Any] = {each.name: STILL for each in fields(algorithm) if each.name == "learning_rate"}
+    rates: dict[str, Any] = {each.name: STILL for each in fields(algorithm) if each.name.endswith("learning_rate")}
     return replace(algorithm, **rates)
 
 

@@ -282,9 +282,14 @@ def test_without_a_discount_of_its_own_a_row_counts_by_gamma() -> None:
 
 CONTINUOUS: dict[str, Any] = {
     "DDPG": rl.DDPG(**REPLAY, tau=0.1),
+    "DDPG, other critics": rl.DDPG(**REPLAY, tau=0.1, critic_learning_rate=0.02, critic_hidden=(7, 3)),
     "TD3": rl.TD3(**REPLAY, tau=0.1, target_noise=0.5, target_clip=0.4),
     "TD3, prioritized": rl.TD3(**REPLAY, tau=0.1, prioritized=True, critics=3, policy_delay=1),
+    "TD3, other critics": rl.TD3(**REPLAY, tau=0.1, critic_learning_rate=0.02, critic_hidden=(7, 3)),
     "SAC": rl.SAC(**REPLAY, tau=0.1),
+    "SAC, other critics": rl.SAC(
+        **REPLAY, tau=0.1, critic_learning_rate=0.02, temperature_learning_rate=0.05, critic_hidden=(7, 3)
+    ),
     "SAC, prioritized": rl.SAC(**REPLAY, tau=0.1, prioritized=True, target_entropy=-0.5),
     "SAC, one temperature": rl.SAC(**REPLAY, tau=0.1, temperature=0.3),
 }

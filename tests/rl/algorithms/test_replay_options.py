@@ -162,3 +162,9 @@ def test_gradients_that_are_scaled_down_are_the_same_on_any_number_of_workers(ki
     ]
     assert found[0].digest == found[1].digest != found[2].digest
     assert np.array_equal(found[0].weights, found[1].weights)
+
+
+def test_a_rate_for_a_temperature_that_is_given_is_refused() -> None:
+    for kind in (rl.SAC, rl.ISAC):
+        with pytest.raises(ArgumentError, match=r"and temperature is 0\.2, so that it is not learned"):
+            kind(temperature=0.2, temperature_learning_rate=1e-3)

@@ -40,7 +40,7 @@ def learn(
         x = vector(theta_q)
         loss = ((y - q(x, s, a)) ** 2).mean()
         g_q = gradient(loss, x)
-        theta_q = adam_q.step(theta_q, g_q, config.learning_rate)
+        theta_q = adam_q.step(theta_q, g_q, config.critic_learning_rate or config.learning_rate)
         x = vector(theta_mu)
         actor_loss = -q(vector(theta_q), s, mu(x, s)).mean()  # the sampled policy gradient, to be ascended
         g_mu = gradient(actor_loss, x)

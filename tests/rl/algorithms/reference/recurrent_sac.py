@@ -76,7 +76,7 @@ def learn(
         w = torch.tensor(batch["weights"]) if config.prioritized else 1.0
         loss = (0.5 * w * error**2).mean((1, 2)).sum()
         g = gradient(loss, x)
-        theta = adams["critics"].step(theta, g, config.learning_rate)
+        theta = adams["critics"].step(theta, g, config.critic_learning_rate or config.learning_rate)
         wrong = error.abs().mean(0).detach().numpy()
         priorities = config.eta * wrong.max(0) + (1 - config.eta) * wrong.mean(0)
         stated = {"qf_loss": loss.item(), **{f"error {k}": p for k, p in enumerate(priorities)}}
@@ -92,6 +92,6 @@ def learn(
 
         x = vector(log_alpha)
         g = gradient((-x * (log_pi.detach() - actions)).mean(), x)
-        log_alpha = adams["temperature"].step(log_alpha, g, config.learning_rate)
+        log_alpha = adams["temperature"].step(log_alpha, g, config.temperature_learning_rate or config.learning_rate)
         found["temperature"] = Step({}, g, log_alpha)
         yield found

@@ -53,7 +53,7 @@ def learn(
         errors = [each - y for each in critics(x, shapes["critics"], s, a)]
         loss = torch.stack([(0.5 * w * error**2).mean() for error in errors]).sum()  # equation 5
         g = gradient(loss, x)
-        theta = adams["critics"].step(theta, g, config.learning_rate)
+        theta = adams["critics"].step(theta, g, config.critic_learning_rate or config.learning_rate)
         error = torch.stack([each.abs() for each in errors]).mean(0)
         stated = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
         target = config.tau * theta + (1 - config.tau) * target
@@ -69,6 +69,8 @@ def learn(
         if config.temperature is None:
             x = vector(log_alpha)
             g = gradient((-x * (log_pi.detach() + wanted)).mean(), x)  # equation 18
-            log_alpha = adams["temperature"].step(log_alpha, g, config.learning_rate)
+            log_alpha = adams["temperature"].step(
+                log_alpha, g, config.temperature_learning_rate or config.learning_rate
+            )
             steps["temperature"] = Step({}, g, log_alpha)
         yield steps

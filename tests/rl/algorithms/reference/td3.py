@@ -43,7 +43,7 @@ def learn(
         errors = [y - q for q in critics(x, shapes["critics"], s, a)]
         loss = torch.stack([(w * error**2).mean() for error in errors]).sum()
         g = gradient(loss, x)
-        theta = adam_critics.step(theta, g, config.learning_rate)
+        theta = adam_critics.step(theta, g, config.critic_learning_rate or config.learning_rate)
         error = torch.stack([each.abs() for each in errors]).mean(0)
         stated = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
         steps = {"critics": Step(stated, g, theta)}
