@@ -144,7 +144,15 @@ NOTES = {
         "",
         "The paper of MinAtar (Young and Tian, 2019, arXiv 1903.03176) and its repository show curves of DQN",
         "and of an actor-critic over 5 million frames, means of 30 runs, and no numbers for this table.",
-    ]
+    ],
+    "mpe2": [
+        "",
+        "Networks, rates, batches and clipping are the same; BenchMARL normalises neither advantages nor",
+        "values, and its networks do not see which agent they act for. Each of its 16 environments has a seed",
+        "of its own. Its own task for PettingZoo gives all the same one, so that all begin the same episodes;",
+        "with that its greedy returns were -27.3, -26.7, -29.5 (MAPPO) and -43.8, -21.0, -22.6 (IPPO).",
+    ],
+    "mpe2-long": ["", "BenchMARL has not been run for so long with seeds of their own for its environments."],
 }
 """What stands below the table of a suite."""
 TABLE = [
