@@ -1,4 +1,4 @@
-"""Ours: pipelined on two workers, or in lock-step on one. A run takes as long as the whole call of `rl.train`."""
+"""Ours: pipelined or free on two workers, or in lock-step on one. A run takes as long as all of `rl.train`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from reactors import rl
 WAYS: dict[str, dict[str, Any]] = {
     "pipelined": {"mode": "pipelined", "workers": 2, "actors": 1},
     "sync": {"mode": "sync", "workers": 1, "actors": 1},
+    "free": {"mode": "free", "workers": 2, "actors": 1},
+    "adapted": {"mode": "free", "workers": 2, "adapt": True},
 }
 
 
