@@ -100,7 +100,7 @@ class Training(rx.Reactor):
         steps = algorithm.horizon * algorithm.num_envs
         self.free = options.mode == "free"
         newest = Latest(len(initial)) if self.free else None
-        self.memory: ReplayBuffer | None = None  # that actors fill while the learner draws from it
+        self.memory: ReplayBuffer | None = None  # that actors fill while learners draw from it
 
         def rollout(i: int) -> Rollout:
             return Rollout(algorithm, [maker] * each_plays, i * each_plays, *spaces, parts, options.on_error)
@@ -117,7 +117,7 @@ class Training(rx.Reactor):
             )  # fmt: skip
             stepping, players = self._serve(server, rollout), [server]
         else:
-            if self.free and isinstance(algorithm, OffPolicy) and learners.parts == 1:
+            if self.free and isinstance(algorithm, OffPolicy):
                 self.memory, clip = memory_of(algorithm, *spaces), algorithm.reward_clip
                 stepping = rx.bank(
                     actors, FreeActor, rollout, acting, memory=self.memory, learners=len(learners), reward_clip=clip,
@@ -135,7 +135,8 @@ class Training(rx.Reactor):
             "size": len(initial), "device": lambda i: learners.devices[i], "lag": lag, "newest": newest,
             "parts": learners.parts,
         }  # fmt: skip
-        later = LATER if len(learners) > 1 and self.memory is None else 0
+        apart = self.memory is not None and learners.exchange_every is not None  # neither waits for the other
+        later = LATER if len(learners) > 1 and not apart else 0
         then, noted = (later, 2 * later) if later else (None, None)
         self._learn(algorithm, arguments, learning, learners, stepping, options.loaders, then)
         first: Learner = self.learners[0]
@@ -194,7 +195,7 @@ class Training(rx.Reactor):
         each_plays = algorithm.num_envs // len(stepping)
         if self.memory is not None:
             each |= {"memory": self.memory, "actors": len(stepping)}
-            self._learn_freely(each, learning, learners, stepping)
+            self._learn_freely(each, learning, learners, stepping, then)
             return
         if loaders:
             self.learners = rx.bank(len(learners), LoadedLearner, **each, loaders=loaders)
@@ -222,20 +223,22 @@ class Training(rx.Reactor):
             rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
 
     def _learn_freely(
-        self, each: dict[str, Any], learning: Learning, learners: Learners, stepping: rx.Bank[Any]
+        self, each: dict[str, Any], learning: Learning, learners: Learners, stepping: rx.Bank[Any], then: int | None
     ) -> None:
-        """A learner that draws from the memory, or an actor's and its critics', each at its own pace."""
+        """Learners that draw from the memory, or an actor's and its critics', each at its own pace."""
         if learners.exchange_every is None:
-            self.learners = rx.bank(1, FreeLearner, **each, adaptation=learners.adaptation)
+            self.learners = rx.bank(len(learners), FreeLearner, **each, adaptation=learners.adaptation)
+            if len(learners) > 1:
+                rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
         else:
             rows = (*(Latest(exchange_of(learning, i).offered) for i in (ACTOR, CRITICS)),)  # type: ignore[arg-type]
             adaptation = learners.adaptation
             who = (None if adaptation is None else Follower.of(adaptation)), adaptation
             each |= {"adaptation": lambda i: who[i], "exchange": None}
             self.learners = rx.bank(2, FreeHalfLearner, **each, exchange_every=learners.exchange_every, rows=rows)
-        rx.connect(stepping.kept, self.learners.kept, broadcast=True)
-        rx.connect(stepping.figures, self.learners.times, broadcast=True)
-        rx.connect(self.learners.learned_rounds, stepping.learned, after=LEAD * ROUND, broadcast=True)
+        rx.connect(stepping.kept, self.learners.kept, after=then, broadcast=True)
+        rx.connect(stepping.figures, self.learners.times, after=then, broadcast=True)
+        rx.connect(self.learners.learned_rounds, stepping.learned, after=LEAD * ROUND - (then or 0), broadcast=True)
 
     def _load(self, loaders: int, stepping: rx.Bank[Any], then: int | None) -> None:
         dtype, (horizon, num_envs) = stepping[0].segment.dtype, stepping[0].segment.shape

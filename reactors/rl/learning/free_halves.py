@@ -6,7 +6,6 @@ batches of its own from the memory, and takes the newest weights of the other ou
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,16 +33,9 @@ class FreeHalfLearner(FreeLearner):
         super().__init__(*args, **kwargs)
 
     def open(self) -> None:
-        """Also take an entrance to the memory of its own, as both draw from it at once."""
-        if self.bank_index == CRITICS:
-            self.memory = copy(self.memory)
+        """Also draw noise of its own."""
         super().open()
         self.learning.reseed(self.seed)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The actor's has the memory."""
-        state = super().state_dict()
-        return state if self.bank_index == ACTOR else state | {"buffer": {}}
 
     @property
     def prioritizes(self) -> bool:

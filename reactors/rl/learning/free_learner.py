@@ -7,6 +7,7 @@ large and as many as `adapt` has found to suit the machine (Spreeze, arXiv 2312.
 from __future__ import annotations
 
 import time
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,8 @@ class FreeLearner(Learner):
     """Learns from `memory`; `kept` says how many transitions more each actor has put there.
 
     Rounds in which no update is due cost next to nothing. `learned_rounds` goes back to the actors, which wait for it
-    when they are too far ahead.
+    when they are too far ahead. Several draw at once, each its part of a batch, and exchange gradients as `Learner` has
+    it.
     """
 
     learned_rounds = rx.Output(int)
@@ -50,21 +52,27 @@ class FreeLearner(Learner):
         self.added = 0  # transitions
         self.learnable, self.made = 0, 0  # transitions since there is enough, and updates
         self.updates, self.updated = 0, 0.0  # of a round: how many, and when they were made
-        effects = (self.weights, self.figures, self.learned_rounds)
-        self.add_reaction(self.kept, self.learn_on, uses=self.times, effects=effects)
+        effects = (self.weights, self.figures, *(() if self.exchange is None else (self.offered,)))
+        self.add_reaction(self.kept, self.learn_on, uses=self.times, effects=(*effects, self.learned_rounds))
+        if self.exchange is not None:
+            self.add_reaction(self.received, self.take_and_go_on, effects=effects)
 
     def open(self) -> None:
         """Also the draws, which are this learner's own, and the clock."""
-        if self.restored is None:
-            self.memory.rng = np.random.default_rng(self.seed)
+        if self.bank_index:
+            self.memory = copy(self.memory)  # an entrance of its own, for all draw at once
+        new = self.restored is None
         super().open()
+        if new or self.bank_index:  # what the memory remembers are the draws of the first one
+            self.memory.rng = np.random.default_rng((self.seed, self.made) if self.made else self.seed)
         if self.adaptation is not None:
             self.adaptation.begin()
 
     def state_dict(self) -> dict[str, Any]:
-        """As any learner, and the memory, as it is while actors write."""
+        """As any learner, and of the first the memory, as it is while actors write."""
         return super().state_dict() | {
-            "buffer": self.memory.state_dict(), "added": self.added, "learnable": self.learnable, "drawn": self.made,
+            "buffer": {} if self.bank_index else self.memory.state_dict(),
+            "added": self.added, "learnable": self.learnable, "drawn": self.made,
         }  # fmt: skip
 
     def form(self) -> dict[str, Any]:
@@ -85,7 +93,10 @@ class FreeLearner(Learner):
         began = self.updated = time.perf_counter()
         if updates:
             self.updates = updates
-            self.learn()
+            if self.exchange is None:
+                self.learn()
+            else:
+                self.begin()
         elif self.adaptation is not None:
             self.figures.set({"global_step": self.added})
         if self.adaptation is not None:
@@ -127,7 +138,7 @@ class FreeLearner(Learner):
                 found = errors(self.algorithm, self.learning, figures, size)
                 self.memory.update_priorities(drawn["indices"], found.cpu().numpy())
         self.updated = time.perf_counter()
-        figures |= {"updates": self.updates, "frames": self.updates * size}
+        figures |= {"updates": self.updates, "frames": self.updates * size * self.parts}
         if adaptation is not None:
             figures |= {"global_step": self.added, **adaptation.figures}
         return figures

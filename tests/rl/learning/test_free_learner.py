@@ -42,11 +42,24 @@ class Paying(gym.Env[Any, Any]):
         return np.full(2, self.k, np.float32), float(self.k), self.k == 10, False, {}
 
 
-def trained(algorithm: Any, rounds: int, *, workers: int = 2, backend: Any = "thread", **options: Any) -> Training:
+class Driven(Paying):
+    """The same, by a continuous action."""
+
+    action_space: Any = gym.spaces.Box(-1, 1, (1,), np.float32)
+
+
+def spaces(env: Any) -> tuple[Any, Any]:
+    return env.observation_space, env.action_space
+
+
+def trained(
+    algorithm: Any, rounds: int, *, workers: int = 2, backend: Any = "thread", learners: int = 1, env: Any = Paying,
+    **options: Any,
+) -> Training:  # fmt: skip
     """The program, after a run in free mode."""
     made = Training(
-        algorithm, Paying, Paying.observation_space, Paying.action_space,
-        Options(actors=2, mode="free", seed=3, **options), learners=Learners(),
+        algorithm, env, *spaces(env),
+        Options(actors=2, mode="free", seed=3, **options), learners=Learners(("cpu",) * learners),
     )  # fmt: skip
     where = placement(made, workers, "free")
     with warnings.catch_warnings():
@@ -81,6 +94,24 @@ def test_the_ratio_of_updates_to_steps_is_kept(ratio: float, backend: str, closi
     assert (
         learner.made == algorithm.due(28 * 16) == algorithm.updates_in(30 * 16)
     )  # 40 transitions are there in round 2
+
+
+@pytest.mark.parametrize("backend", ["thread", "process"])
+@pytest.mark.parametrize(("kind", "options"), [(rl.DQN, {}), (rl.DQN, {"prioritized": True}), (rl.SAC, {})])
+def test_several_learners_draw_at_once_and_stay_equal(
+    kind: Any, options: dict[str, Any], backend: str, closing: list[Training]
+) -> None:
+    algorithm = kind(**SMALL, **options, updates_per_step=0.5)
+    env = Driven if kind is rl.SAC else Paying
+    made = trained(algorithm, 30, backend=backend, workers=3, learners=2, env=env)
+    closing.append(made)
+    one, two = made.learners
+    assert one.made == two.made == algorithm.updates_in(30 * 16)
+    assert np.array_equal(one.learning.weights(), two.learning.weights())
+    assert not np.array_equal(one.learning.weights(), kind(**SMALL).learning(*spaces(env), 3).weights())
+    last = made.journal.latest
+    assert last["rate/update_frame_hz"] / last["rate/update_hz"] == pytest.approx(SMALL["batch_size"])
+    assert one.memory.rng.random() != two.memory.rng.random()
 
 
 @pytest.mark.parametrize(("options", "rewards"), [({}, 10), ({"reward_clip": 3.0}, 3)])
@@ -122,6 +153,18 @@ def test_one_that_went_on_has_the_memory_of_before(tmp_path: Path) -> None:
     assert again.steps == first.steps
     rows = [row for row in again.journal if "losses/td_loss" in row]
     assert rows[-1]["global_step"] == 640
+
+
+def test_several_that_went_on_draw_other_rows(tmp_path: Path) -> None:
+    algorithm = rl.DQN(**SMALL, updates_per_step=0.5)
+    options: dict[str, Any] = {
+        "mode": "free", "workers": 3, "learners": 2, "backend": "thread", "seed": 1, "total_steps": 640,
+    }  # fmt: skip
+    first = rl.train(algorithm, "CartPole-v1", **options, out=tmp_path / "run", checkpoint_every=10)
+    saved = min((tmp_path / "run" / "checkpoints").iterdir())
+    again = rl.train(algorithm, "CartPole-v1", **options, resume=saved, out=tmp_path / "again")
+    assert again.steps == first.steps == 640
+    assert not np.array_equal(again.weights, rl.load(saved).weights)
 
 
 @pytest.mark.parametrize("backend", ["thread", "process"])
