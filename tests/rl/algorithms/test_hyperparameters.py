@@ -174,7 +174,8 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     hints = _hints(kind)
     given = {field.name: found[end] for field in fields(kind) if field.init and (found := ends(hints[field.name]))}
     given |= {"capacity": 32} if "capacity" in given else {}
-    given |= {"learning_rate": 0.1} if end and "learning_rate" in given else {}  # with 1 values may grow to infinity
+    given |= {rate: 0.1 for rate in given if end and rate.endswith("learning_rate")}  # with 1 values may be infinite
+    given.pop("temperature_learning_rate", None)  # the temperature is given
     given.pop("frame_stack", None)
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
     given |= {"normalise_observations": False, "recurrent": False} if "latent" in given else {}
