@@ -72,6 +72,19 @@ def test_every_extra_is_described() -> None:
     assert set(SETTINGS["project"]["optional-dependencies"]) - {"all"} <= set(described)
 
 
+def pins(file: str) -> dict[str, str]:
+    """Exact versions, by the names that an index compares."""
+    found = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / file).read_text(), re.MULTILINE)
+    return {re.sub("[-_.]+", "-", name).lower(): version for name, version in found}
+
+
+@pytest.mark.parametrize("file", ["tests/benchmarks/requirements.txt", "tests/wheels/requirements.txt"])
+def test_what_is_installed_under_the_constraints_wants_no_other_versions(file: str) -> None:
+    ours, wanted = pins("constraints.txt"), pins(file)
+    assert wanted
+    assert {name: version for name, version in wanted.items() if ours.get(name, version) != version} == {}
+
+
 def test_nobody_is_told_to_install_a_name_of_an_index() -> None:
     kinds = {".md", ".py", ".sh", ".yaml", ".yml", ".ipynb"}
     texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*"), *(ROOT / "examples").rglob("*")]
