@@ -6,7 +6,7 @@ rewards in between belong to the last one. So a turn-based game is no different 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,42 +17,59 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
-def last_acted(acted: Bools) -> NDArray[np.int64]:
-    """The last own step up to each step, (steps, ...); -1 if there is none.
+class Presence(NamedTuple):
+    """When agents act, whether they act in the next step, and when their episodes end; each bool (steps, ...).
 
-    >>> last_acted(np.array([[False], [True], [False]]))[:, 0].tolist()
-    [-1, 1, 1]
+    >>> acts = np.array([[True], [False], [True], [False]])
+    >>> never = np.zeros((4, 1), bool)
+    >>> Presence(acts, never, never, never).unfinished[:, 0].tolist()  # it waits for what comes in the next round
+    [False, False, True, False]
+    >>> Presence(acts, acts[::-1], never, never).beyond[:, 0].tolist()  # here it acts next
+    [False, False, False, True]
     """
-    steps = np.arange(len(acted)).reshape(-1, *(1 for _ in acted.shape[1:]))
-    found: NDArray[np.int64] = np.maximum.accumulate(np.where(acted, steps, -1), 0)
-    return found
+
+    acted: Bools
+    next_acted: Bools
+    """Also true where an episode is truncated and the last observation is known."""
+    terminated: Bools
+    truncated: Bools
+
+    @property
+    def ended(self) -> Bools:
+        """Where episodes end."""
+        return self.terminated | self.truncated
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """The last own step up to each step, (steps, ...); -1 if there is none."""
+        steps = np.arange(len(self.acted)).reshape(-1, *(1 for _ in self.acted.shape[1:]))
+        found: NDArray[np.int64] = np.maximum.accumulate(np.where(self.acted, steps, -1), 0)
+        return found
+
+    @property
+    def unfinished(self) -> Bools:
+        """The last own steps of agents that still wait after the last step: not all of their rewards are known."""
+        last = self.last[-1]
+        steps = np.arange(len(self.acted)).reshape(-1, *(1 for _ in last.shape))
+        over = (self.ended & (steps >= last)).any(0)
+        found: Bools = (steps == last) & ~over & ~self.next_acted[-1]
+        return found
+
+    @property
+    def beyond(self) -> Bools:
+        """Where the value of the next observation is needed: at truncations, and in the last step."""
+        found = self.truncated & self.next_acted
+        found[-1] |= self.next_acted[-1] & ~self.terminated[-1]
+        return found & (self.last >= 0)
 
 
-def cut_off(acted: Bools, terminated: Bools, truncated: Bools) -> Bools:
-    """Where the value of `next_obs` is needed, (steps, ...): truncations, and last own steps of ongoing episodes.
-
-    An agent without an own step in these steps has nothing to evaluate.
-
-    >>> acted = np.array([[True], [False], [True]])
-    >>> cut_off(acted, np.array([[False], [True], [False]]), np.zeros((3, 1), bool))[:, 0].tolist()
-    [False, False, True]
-    """
-    wanted = truncated & (last_acted(acted) >= 0)
-    going_on = np.ones(acted.shape[1:], np.bool_)
-    for t in range(len(acted) - 1, -1, -1):
-        going_on &= ~(terminated[t] | truncated[t])
-        wanted[t] |= acted[t] & going_on
-        going_on &= ~acted[t]
-    return wanted
-
-
-def own_rows(acted: Bools, over: Bools, length: int) -> tuple[NDArray[np.int64], Floats, Bools]:
+def own_rows(acted: Bools, ended: Bools, length: int) -> tuple[NDArray[np.int64], Floats, Bools]:
     """Each agent's own steps of a round in sequence, (steps, environments * agents), for recurrent networks.
 
     Returns three arrays: the index of each step among all own steps of the round, in the order of `acted`; 1 where the
-    next own step belongs to the same episode, whose ends are in `over` (steps, environments, agents); and where there
-    are steps, because an agent that waits has fewer. The number of rows is a multiple of `length`, enough for the agent
-    with the most own steps; the number of steps in `acted` is such a multiple, too.
+    next own step belongs to the same episode, given where episodes have `ended`; and where there are steps, because an
+    agent that waits has fewer. The number of rows is a multiple of `length`, enough for the agent with the most own
+    steps, which may have as many as the greatest multiple in `acted`.
 
     >>> acted = np.array([[True, True], [False, True], [True, True], [False, True]])[:, None]
     >>> rows, going, there = own_rows(acted, np.zeros_like(acted), 1)
@@ -61,46 +78,44 @@ def own_rows(acted: Bools, over: Bools, length: int) -> tuple[NDArray[np.int64],
     """
     mine = acted.reshape(len(acted), -1)
     numbers = np.cumsum(mine).reshape(mine.shape) - 1
-    before: NDArray[np.int64] = np.cumsum(over.reshape(mine.shape), 0) - over.reshape(mine.shape)  # episodes that ended
+    before: NDArray[np.int64] = np.cumsum(ended.reshape(mine.shape), 0) - ended.reshape(mine.shape)
     most = -(-int(mine.sum(0).max()) // length) * length
     order = np.argsort(~mine, 0, kind="stable")[:most]
-    there, number, ended = (np.take_along_axis(each, order, 0) for each in (mine, numbers, before))
+    there, number, past = (np.take_along_axis(each, order, 0) for each in (mine, numbers, before))
     going: Floats = np.ones(order.shape, np.float32)
-    going[:-1] = ended[1:] == ended[:-1]
+    going[:-1] = past[1:] == past[:-1]
     rows: NDArray[np.int64] = np.where(there, number, 0)
     return rows, going, there.astype(np.bool_)
 
 
 def agents_advantages(
-    rewards: Floats, values: Floats, following: Floats, acted: Bools, terminated: Bools, truncated: Bools,
-    gamma: float, lam: float,
-) -> Floats:  # fmt: skip
-    """Generalised advantages (Schulman et al., 2016, equation 16) of each agent's own steps, (steps, ...); else zeros.
+    rewards: Floats, values: Floats, following: Floats, presence: Presence, gamma: float, lam: float
+) -> Floats:
+    """Generalised advantages (Schulman et al., 2016, equation 16) of own steps that are finished, (steps, ...); else 0.
 
-    `values` are those at own steps, `following` those of the next observations where `cut_off` is true. Discounts count
-    own steps.
+    `values` are those at own steps, `following` those of the next observations `beyond`. Where an episode is truncated
+    while an agent waits, so that what it would see is not known, its last own step's value takes that place. Discounts
+    count own steps.
 
     >>> one = lambda *x: np.array(x, np.float32)[:, None]
     >>> yes = lambda *x: np.array(x, bool)[:, None]
-    >>> found = agents_advantages(
-    ...     one(1, 2, 4), one(0, 9, 0), one(0, 0, 0), yes(1, 0, 1), yes(0, 0, 1), yes(0, 0, 0), gamma=0.5, lam=1.0
-    ... )
-    >>> found[:, 0].tolist()  # it waits in the second step, whose reward is of the first one
+    >>> presence = Presence(yes(1, 0, 1), yes(0, 1, 0), yes(0, 0, 1), yes(0, 0, 0))
+    >>> agents_advantages(one(1, 2, 4), one(0, 9, 0), one(0, 0, 0), presence, gamma=0.5, lam=1.0)[:, 0].tolist()
     [5.0, 0.0, 4.0]
     """
+    acted, next_acted, terminated, truncated = presence
+    ended, unfinished = presence.ended, presence.unfinished
+    stood = np.take_along_axis(values, np.maximum(presence.last, 0), 0)
+    following = np.where(truncated & ~next_acted, stood, following)
     found = np.zeros_like(values)
-    ahead, trace, credit = (np.zeros(values.shape[1:], np.float32) for _ in range(3))
-    known = np.zeros(values.shape[1:], np.bool_)
+    ahead, trace, credit = following[-1], *(np.zeros(values.shape[1:], np.float32) for _ in range(2))
     for t in range(len(values) - 1, -1, -1):
-        ended = terminated[t] | truncated[t]
-        credit = np.where(ended, np.float32(0), credit) + rewards[t]
-        trace = np.where(ended, np.float32(0), trace)
-        ahead = np.where(ended, np.where(terminated[t], np.float32(0), following[t]), ahead)
-        known |= ended
+        credit = np.where(ended[t], np.float32(0), credit) + rewards[t]
+        trace = np.where(ended[t], np.float32(0), trace)
+        ahead = np.where(ended[t], np.where(terminated[t], np.float32(0), following[t]), ahead)
+        delta = credit + np.float32(gamma) * ahead - values[t]
+        here = np.where(unfinished[t], np.float32(0), delta + np.float32(gamma * lam) * trace)
         now = acted[t]
-        delta = credit + np.float32(gamma) * np.where(known, ahead, following[t]) - values[t]
-        here = delta + np.float32(gamma * lam) * trace
         found[t] = np.where(now, here, np.float32(0))
         trace, ahead, credit = np.where(now, here, trace), np.where(now, values[t], ahead), np.where(now, 0, credit)
-        known |= now
     return found

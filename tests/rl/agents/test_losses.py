@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pettingzoo
 import pytest
 import torch
 
@@ -16,6 +17,12 @@ from reactors.rl.dataflow.agents.rollout import AgentsRollout
 from reactors.rl.envs.agents.sources import cast_of
 from tests.rl.agents.comers import Comers
 from tests.rl.algorithms.reference import ippo
+
+
+def tictactoe() -> Any:
+    """A game in which each waits while the other moves."""
+    return pettingzoo.make("aec", "classic/tictactoe_v3")
+
 
 SMALL: dict[str, Any] = {
     "num_envs": 3, "horizon": 11, "hidden": (6,), "epochs": 1, "batch_size": 10_000, "gamma": 0.9, "lam": 0.8,
@@ -99,18 +106,70 @@ def test_a_scale_of_values_is_refused_where_they_are_normalised() -> None:
         rl.train(rl.MAPPO(**SMALL, value_scale=20), lambda: Comers(3), total_steps=33)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_one_that_waits_when_its_episode_is_broken_off_goes_on_from_what_it_saw_last(seed: int) -> None:
-    longer: dict[str, Any] = SMALL | {"horizon": 33}
-    algorithm = rl.IPPO(**longer)
-    _, learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
-    waited = rows["truncations"] & ~rows["acted"]
-    assert waited.any()
-    assert not rows["next_obs"][waited].any()  # of which nothing is known
-    batch = {name: torch.from_numpy(np.array(rows[name])) for name in rows.dtype.names}
-    seen_in = learning.last_seen(batch, rows["acted"])
-    for t, e, i in np.argwhere(waited):
-        acted = np.flatnonzero(rows["acted"][: t + 1, e, i])
-        if len(acted):
-            assert seen_in[t, e, i] == acted[-1]
-            assert rows["next_obs"][acted[-1], e, i].any()
+def learned(learning: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What it learns from in rounds of these rows, without learning: inputs, actions, and returns, by rounds."""
+    found: list[tuple[Any, ...]] = []
+
+    def update(seen: Any, actions: Any, before: Any, advantage: Any, returns: Any, *_: Any) -> Any:
+        inputs = seen if isinstance(seen, torch.Tensor) else seen.obs[seen.there.flatten()]
+        found.append(tuple(each.numpy() for each in (inputs, actions, before, returns)))
+        yield from ()
+        return True
+
+    monkeypatch.setattr(learning, "update", update)
+    monkeypatch.setattr(learning, "figures", dict)
+    for each in rows:
+        with pytest.raises(StopIteration):
+            next(learning.learn({name: torch.from_numpy(each[name].copy()) for name in each.dtype.names}))
+    return found
+
+
+def in_order(found: list[tuple[Any, ...]]) -> Any:
+    """A row for each own step, whatever the order in which they were learned from."""
+    rows = np.concatenate([np.column_stack([seen, action, before, returns]) for seen, action, before, returns in found])
+    rows = np.round(rows, 4)
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+@pytest.mark.parametrize("options", [{}, {"recurrent": 4, "sequence": 3, "batch_size": 9_000}], ids=str)
+@pytest.mark.parametrize("kind", [rl.IPPO, rl.MAPPO])
+@pytest.mark.parametrize("make", [lambda: Comers(4, masked=True), tictactoe], ids=["comers", "turns"])
+def test_what_is_learned_from_does_not_depend_on_where_rounds_are_cut(
+    make: Any, kind: Any, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long: dict[str, Any] = SMALL | {
+        "horizon": 48,
+        "gamma": 0.0,
+        "normalise_values": False,
+        **options,
+    }  # of rewards alone
+    algorithm = kind(**long)
+    spaces, learning, rows = played(algorithm, make, 1)
+    together = in_order(learned(learning, [rows], monkeypatch))
+    assert rows["acted"].mean() < 0.9
+    for cut in (3, 12):
+        fresh = algorithm.learning(*spaces, 1)
+        pieces = in_order(learned(fresh, np.split(rows, 48 // cut), monkeypatch))
+        np.testing.assert_allclose(pieces, together, rtol=1e-5, atol=1e-5)
+
+
+def test_held_steps_go_on_from_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm = rl.MAPPO(**SMALL | {"horizon": 12, "recurrent": 4, "sequence": 3, "batch_size": 9_000})
+    spaces, learning, rows = played(algorithm, lambda: Comers(4, masked=True), 2)
+    first, second = np.split(rows, 2)
+    learned(learning, [first], monkeypatch)
+    assert learning.held.there.any()
+    resumed = algorithm.learning(*spaces, 7)
+    resumed.load_state_dict(learning.state_dict())
+    found, wanted = (in_order(learned(each, [second], monkeypatch)) for each in (resumed, learning))
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_minibatches_of_a_round_are_nearly_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm = rl.IPPO(**SMALL | {"horizon": 50, "batch_size": 60})
+    _, learning, rows = played(algorithm, lambda: Comers(4), 3)
+    sizes = [len(returns) for *_, returns in learned(learning, [rows], monkeypatch)]
+    finished = int(rows["acted"].sum()) - int(learning.held.there.sum())
+    assert len(sizes) == round(finished / 60) > 3
+    assert len({*sizes}) == 1
+    assert finished - sum(sizes) < len(sizes)

@@ -12,6 +12,8 @@ import pytest
 
 from reactors import rl
 from reactors.errors import ParameterError, ReactionError, ValueMismatchError
+from reactors.rl.dataflow.agents.acting import TeamActing
+from reactors.rl.dataflow.agents.rollout import AgentsRollout
 from reactors.rl.envs.agents.masks import seen_by
 from reactors.rl.envs.agents.sources import cast_of
 from reactors.rl.envs.agents.turns import simulation_of
@@ -191,3 +193,39 @@ def test_a_policy_that_was_trained_without_masks_refuses_one(algorithm: Any) -> 
     masked = {"observation": np.zeros(2), "action_mask": FIRST}
     with pytest.raises(ValueMismatchError, match=r"agent 'a' .* an action_mask, but the policy was trained without"):
         done({"a": masked})
+
+
+class Leaving(Masking):
+    """Agent b is truncated after two steps, alone."""
+
+    def step(self, actions: Any) -> Any:
+        there = self.agents
+        observations, rewards, terminated, truncated, infos = super().step(actions)
+        truncated["b"] = self.at in (2, 4)
+        self.agents = [agent for agent in self.agents if agent == "a" or self.at < 2]
+        self.masks = {agent: self.masks[agent] for agent in self.agents}
+        return *(
+            {agent: each[agent] for agent in there} for each in (observations, rewards, terminated, truncated)
+        ), infos
+
+
+@pytest.mark.parametrize("make", [Masking, Leaving])
+def test_masks_of_what_follows_a_truncation_are_those_of_infos(make: Any) -> None:
+    def make_one() -> Any:
+        return make(lambda agent, at: [1, at % 2, agent == "b"])
+
+    algorithm = rl.IDQN(**SMALL)
+    cast = cast_of(make_one, "main")
+    rollout = AgentsRollout(algorithm, make_one, 2, 0, cast)
+    rollout.open(0, "main")
+    (team,) = algorithm.teams(cast)
+    acting = TeamActing(algorithm, cast, [np.zeros(algorithm.policy(team, THREE).size, np.float32)])
+    acting.open(np.random.default_rng(0), 2)
+    rows = np.zeros(rollout.shape, rollout.dtypes[0])
+    rollout.play(acting, [rows], 0)
+    rollout.close()
+    *_, agents = where = rows["truncations"].nonzero()
+    assert {*agents.tolist()} == {0, 1}
+    at = 2 if make is Leaving else 4
+    wanted = np.array([[1, (at if j else 4) % 2, j] for j in agents.tolist()], np.bool_)
+    np.testing.assert_array_equal(rows["next_masks"][where], wanted)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
+from reactors.rl.algorithms.agents.held_steps import HeldSteps
 from reactors.rl.algorithms.agents.looking import check_looks, normalised_part
 from reactors.rl.algorithms.agents.remembering import RecurrentTeamNetwork, RecurrentTeamPolicy, Strands
 from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array
@@ -16,9 +17,10 @@ from reactors.rl.algorithms.policy_gradient import explained_variance
 from reactors.rl.algorithms.ppo import PPO, PPOLearning
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.contract.agents import MultiAgent
-from reactors.rl.estimates.agents import agents_advantages, cut_off, last_acted, own_rows
+from reactors.rl.estimates.agents import Presence, agents_advantages, own_rows
 from reactors.rl.networks.normalising import RunningMoments
 from reactors.rl.networks.recurrent import sequences, width_of
+from reactors.rl.replay.sequences import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +55,8 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     anneal: bool = False
     """Off, as in the reference code."""
     batch_size: Count = 1_600
-    """Each is an agent's own step. Chosen here: the paper has all of a round in one."""
+    """Each is an agent's own step; minibatches of a round are equal, and nearly as large. Chosen here: the paper has
+    all of a round in one."""
     entropy: NotNegative = 0.01
     """Weight of the entropy bonus. The reference code's."""
     value: NotNegative = 1.0
@@ -112,83 +115,81 @@ class IPPOLearning(PPOLearning):
     net: Any
     config: IPPO
 
-    def __init__(self, config: IPPO, team: Any, action_space: Space, seed: int, device: str) -> None:
-        super().__init__(config, team, action_space, seed, device)
+    def __init__(self, config: IPPO, team: Team, action_space: Space, seed: int, device: str) -> None:
+        super().__init__(config, team, action_space, seed, device)  # type: ignore[arg-type]
         self.team = team
         self.returned = RunningMoments(1) if config.normalise_values else None
+        remembered = config.remembered(action_space)
+        self.kept = ["action" if self.net.discrete else "draw", *(name for name in remembered if name != "draw")]
+        self.held = HeldSteps(config.num_envs, team.experience(action_space, remembered), self.net.inputs, self.kept)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """All epochs on a round's experience: joint transitions (steps, environments, agents, ...)."""
-        config, n = self.config, len(self.team.members)
+        config = self.config
         batch = self.prepare(batch, config)
-        acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
-        if not acted.any():  # past policies played all the time, or the group was absent
-            return {"losses/agents": 0.0}
-        seen, beyond = self.packed(batch, acted, ""), cut_off(acted, ended, broken_off)
-        led_to = self.packed(batch, beyond, "next_", self.last_seen(batch, acted))
-        with torch.no_grad():
-            judged = self.judged(batch, seen, led_to, beyond)
-        values, following = (self.scattered(*each) for each in zip(judged, (acted, beyond), strict=True))
+        names = "acted", "next_acted", "terminations", "truncations"
+        played = Presence(*(array(batch[name]) for name in names))
         rewards, clip = array(batch["rewards"]), config.reward_clip
-        found = agents_advantages(
-            rewards if clip is None else rewards.clip(-clip, clip),
-            values,
-            following,
-            acted,
-            ended,
-            broken_off,
-            config.gamma,
-            config.lam,
-        )[acted]
+        presence, rewards = self.held.first(played, rewards if clip is None else rewards.clip(-clip, clip))
+        acted, finished = presence.acted, (presence.acted & ~presence.unfinished)[presence.acted]
+        if not len(finished):  # past policies played all the time, or the group was absent
+            return {"charts/agents": 0.0}
+        own = self.own_steps(batch, played.acted)
+        seen, led_to = own["packed"], self.packed(batch, presence.beyond[1:], "next_")
+        with torch.no_grad():
+            judged = self.judged(own, led_to, presence)
+        values, following = (self.scattered(*each) for each in zip(judged, (acted, presence.beyond), strict=True))
+        found = agents_advantages(rewards, values, following, presence, config.gamma, config.lam)[acted]
+        self.held.hold(presence, rewards, {name: array(each) for name, each in own.items()})
+        if not finished.any():  # all wait
+            return {"charts/agents": 0.0}
         before = values[acted]
         returns = found + before
         given_out = (before - self.net.shift) / self.net.scale
-        self.follow(returns)
-        mask = batch["acted"]
-        tensors = [torch.from_numpy(each).to(self.device) for each in (found, returns, before)]
-        read_now = torch.from_numpy(self.net.shift + self.net.scale * given_out).to(self.device)
-        parts = seen, batch["choice"][mask], batch["log_prob"][mask], *tensors[:2], read_now
-        for minibatch in self.minibatches(parts, min(config.batch_size, len(seen))):
+        self.follow(returns[finished])
+        read_now = self.net.shift + self.net.scale * given_out
+        known, *tensors = (torch.from_numpy(each).to(self.device) for each in (finished, found, returns, read_now))
+        parts = seen, own[self.kept[0]], own["log_prob"], *tensors
+        for minibatch in self.epochs(parts, known):
             if not (yield from self.update(*minibatch)):
                 break
         figures = self.figures()
-        figures["losses/explained_variance"] = explained_variance(tensors[1], tensors[2])
-        self.observe(seen)
+        figures["losses/explained_variance"] = explained_variance(
+            *(torch.from_numpy(each[finished]) for each in (returns, before))
+        )
+        self.observe(seen[known])
         return {name: float(x) for name, x in figures.items()} | {
-            "charts/learning_rate": self.learning_rate, "charts/agents": len(seen) / (mask.numel() / n),
+            "charts/learning_rate": self.learning_rate, "charts/agents": played.acted.sum() / played.acted[..., 0].size,
         }  # fmt: skip
 
+    def own_steps(self, batch: Mapping[str, torch.Tensor], acted: NDArray[np.bool_]) -> dict[str, torch.Tensor]:
+        """What is needed of all own steps, each (n, ...): those held from rounds before, then those of this round."""
+        mine = torch.from_numpy(acted)
+        found = {"packed": self.packed(batch, acted, ""), **{name: batch[name][mine] for name in self.kept}}
+        return {
+            name: torch.cat([torch.from_numpy(self.held.of(name)).to(self.device), each])
+            for name, each in found.items()
+        }
+
     def judged(
-        self, batch: Mapping[str, torch.Tensor], seen: torch.Tensor, led_to: torch.Tensor, beyond: NDArray[np.bool_]
+        self, own: Mapping[str, torch.Tensor], led_to: torch.Tensor, presence: Presence
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The values of observations at own steps, and of the observations that they led to, at `beyond`."""
-        del batch, beyond
-        return self.net.values(self.net.features(seen)), self.net.values(self.net.features(led_to))
+        """The values of observations at own steps, and of next observations, beyond."""
+        del presence
+        return self.net.values(self.net.features(own["packed"])), self.net.values(self.net.features(led_to))
 
-    def packed(
-        self,
-        batch: Mapping[str, torch.Tensor],
-        where: NDArray[np.bool_],
-        which: str,
-        seen_in: NDArray[np.int64] | None = None,
-    ) -> torch.Tensor:
-        """The inputs of the network at these places (steps, environments, agents), now or "next_".
-
-        `seen_in`, of the same shape, has the steps whose observations are used; by default the same steps.
-        """
-        steps, envs, agents = where.nonzero()
-        at = (steps if seen_in is None else seen_in[where]), envs, agents
+    def packed(self, batch: Mapping[str, torch.Tensor], where: NDArray[np.bool_], which: str) -> torch.Tensor:
+        """The inputs of the network at these places (steps, environments, agents), now or "next_"."""
+        steps, envs, agents = at = where.nonzero()
         state = array(batch[f"{which}state"])[steps, envs] if self.net.central else None
         mask = array(batch[f"{which}masks"])[at] if self.net.masked else None
         seen = self.net.packed(array(batch[f"{which}obs"])[at], agents, state, mask)
         return torch.from_numpy(seen).to(self.device)
 
-    def last_seen(self, batch: Mapping[str, torch.Tensor], acted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The steps whose `next_obs` each agent saw last; for one that waits, that of its last own step."""
-        known = acted | array(batch["next_acted"])
-        steps = np.arange(len(acted))[:, None, None]
-        found: NDArray[np.int64] = np.where(known, steps, last_acted(acted))
-        return found
+    def epochs(self, parts: Sequence[torch.Tensor], known: torch.Tensor) -> Iterator[list[Any]]:
+        """The minibatches of all epochs, nearly equal ones, from those own steps whose returns are `known`."""
+        parts = [part[known] for part in parts]
+        return self.minibatches(parts, equal_size(len(parts[0]), self.config.batch_size))
 
     def scattered(self, values: torch.Tensor, where: NDArray[np.bool_]) -> NDArray[np.float32]:
         """The values in their places, zeros elsewhere."""
@@ -215,16 +216,26 @@ class IPPOLearning(PPOLearning):
             self.net.normalise.follow(self.observed)
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the mean and deviation of returns."""
-        found = super().state_dict()
+        """Also the held steps, and the mean and deviation of returns."""
+        found = {**super().state_dict(), "held": self.held.state_dict()}
         return found if self.returned is None else {**found, "returned": self.returned.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume from a `state_dict`."""
         super().load_state_dict(state)
+        self.held.load_state_dict(state["held"])
         if self.returned is not None:
             self.returned.load_state_dict(state["returned"])
             self.scale_values()
+
+
+def equal_size(n: int, size: int) -> int:
+    """The size of nearly equal minibatches of n, of about this size.
+
+    >>> equal_size(3_100, 1_600), equal_size(100, 1_600)
+    (1550, 100)
+    """
+    return n // max(1, round(n / size))
 
 
 class RecurrentIPPOLearning(IPPOLearning):
@@ -236,27 +247,28 @@ class RecurrentIPPOLearning(IPPOLearning):
     net: RecurrentTeamNetwork
 
     def judged(
-        self, batch: Mapping[str, torch.Tensor], seen: torch.Tensor, led_to: torch.Tensor, beyond: NDArray[np.bool_]
+        self, own: Mapping[str, torch.Tensor], led_to: torch.Tensor, presence: Presence
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The values of observations at own steps of the round, and of the observations that they led to."""
-        acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
-        own = own_rows(acted, ended | broken_off, self.config.sequence)
-        rows, going, there = self.own = [torch.from_numpy(each).to(self.device) for each in own]
-        self.memory = batch["memory"][batch["acted"]]
+        """The values of observations at own steps of the round, and of next observations, beyond."""
+        seen, self.memory = own["packed"], own[MEMORY]
+        acted = presence.acted
+        rows, going, there = self.own = [
+            torch.from_numpy(each).to(self.device) for each in own_rows(acted, presence.ended, self.config.sequence)
+        ]
         states = torch.empty_like(self.memory)
         states[rows[there]] = self.net.remembered(Strands(seen[rows.flatten()], self.memory[rows[0]], going, there))
         number = np.cumsum(acted).reshape(acted.shape) - 1
-        last = np.take_along_axis(number, last_acted(acted), 0)[beyond]
+        last = np.take_along_axis(number, presence.last, 0)[presence.beyond]
         after = states[torch.from_numpy(last).to(self.device)]
         return self.net.values(self.net.joined(states, seen)), self.net.values(self.net.once(led_to, after))
 
-    def minibatches(self, parts: Sequence[torch.Tensor], size: int) -> Iterator[list[Any]]:
+    def epochs(self, parts: Sequence[torch.Tensor], known: torch.Tensor) -> Iterator[list[Any]]:
         """The minibatches of all epochs, of as many sequences as make up `batch_size` if all have full length."""
-        del size  # it counts steps, which may be fewer than `batch_size`
         length = self.config.sequence
         rows, going, there = (sequences(each, length) for each in self.own)
+        there = there & known[rows]
         begun = there[0].nonzero().squeeze(1)
-        each = min(self.config.batch_size // length, len(begun))
+        each = equal_size(len(begun), self.config.batch_size // length)
         seen, *others = parts
         for _ in range(self.config.epochs):
             order = begun[torch.from_numpy(self.rng.permutation(len(begun))).to(self.device)]

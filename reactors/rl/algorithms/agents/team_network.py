@@ -113,6 +113,8 @@ class TeamNetwork(ActorCritic):
         """Set up the packed inputs for this team; returns the number of outputs for its actions."""
         self.sight, self.central = Sight(team, ids=ids), team.state is not None
         self.masked = n_actions(action_space) if team.masked else 0
+        central = 0 if team.state is None else width(team.state) + self.sight.ids
+        self.inputs = self.sight.size + central + self.masked
         self.shift = 0.0
         return self.act_in(action_space)
 

@@ -127,12 +127,12 @@ class AgentsRollout:
             raise SimulationError(
                 f"{self.path}: agent {error} is in no group", simulation.index, simulation.seed
             ) from error
-        after = (
-            _state(simulation, self.cast, {o.agent: o.observation for o in outcomes}, led_to=True)
-            if self.with_state
-            else None
-        )
         told = {outcome.agent: outcome for outcome in outcomes}
+        after = None
+        if self.with_state:  # of an episode that is over, what they saw last; else what they see who are there now
+            over = {agent: outcome.observation for agent, outcome in told.items()}
+            seen = simulation.everything() if simulation.episode is None else over
+            after = _state(simulation, self.cast, seen, led_to=True)
         for view in self.views:
             view.take(t, e, told, simulation)
             if view.team.state is not None:
@@ -207,7 +207,7 @@ class _TeamRows:
     ) -> None:  # fmt: skip
         """Write what agents see, now or "next_", each to its place."""
         block = self.fields[f"{which}obs"][t, e]
-        infos = {} if over else simulation.infos  # what is said now is of the next episode
+        infos = simulation.final_infos if over else {**simulation.final_infos, **simulation.infos}
         masked = self.team.masked
         if masked or infos:
             for i, (j, agent) in enumerate(agents):

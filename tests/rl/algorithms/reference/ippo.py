@@ -6,7 +6,7 @@ another vector than the actor does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,21 +20,35 @@ if TYPE_CHECKING:
     from tests.rl.algorithms.reference.networks import Tensor
 
 
-def episodes(batch: Any, e: int, i: int) -> list[tuple[list[dict[str, Any]], str, int]]:
-    """Own steps of agent i in environment e by episodes, how each ended ("terminated", "truncated", ""), and when."""
-    found, steps = [], []
+class Stretch(NamedTuple):
+    """Own steps of an agent that belong to one episode."""
+
+    steps: list[dict[str, Any]]
+    how: str
+    """What comes after them: "terminated"; "next", which is what it saw in step `end`; "again", where that is not known
+    and what it saw at its last own step stands for it; "waits", where the agent has not acted since that one."""
+    end: int
+
+
+def stretches(batch: Any, e: int, i: int) -> list[Stretch]:
+    """Those of agent i in environment e."""
+    found: list[Stretch] = []
+    steps: list[dict[str, Any]] = []
     for t in range(len(batch["acted"])):
         if batch["acted"][t, e, i]:
             steps.append({"t": t, "reward": 0.0})
         if steps:
             steps[-1]["reward"] += float(batch["rewards"][t, e, i])
-        for how in ("terminated", "truncated"):
-            if batch[f"{how[:-2]}ions"][t, e, i]:
-                found.append((steps, how, t))
-                steps = []
-    if steps:
-        found.append((steps, "", steps[-1]["t"]))
-    return [each for each in found if each[0]]
+        sees = batch["next_acted"][t, e, i]
+        if batch["terminations"][t, e, i]:
+            found.append(Stretch(steps, "terminated", t))
+            steps = []
+        elif batch["truncations"][t, e, i]:
+            found.append(Stretch(steps, "next" if sees else "again", t))
+            steps = []
+        elif t == len(batch["acted"]) - 1:
+            found.append(Stretch(steps, "next" if sees else "waits", t))
+    return [each for each in found if each.steps]
 
 
 class Plain:
@@ -51,20 +65,14 @@ class Plain:
         """A central critic."""
         return np.concatenate([self.batch[f"{which}state"][t, e], np.eye(self.n)[i]])
 
-    def last_seen(self, steps: Any, end: int, e: int, i: int) -> Any:
-        """What the actor saw last, also of one that waits when its episode is broken off, and so sees nothing more."""
-        waits = not (self.batch["acted"][end, e, i] or self.batch["next_acted"][end, e, i])
-        return self.sees(steps[-1]["t"] if waits else end, e, i, "next_")
-
     def value(self, t: int, e: int, i: int) -> float:
         """The value of an own step."""
         return self.v([(self.central if "state" in self.batch else self.sees)(t, e, i)]).item()
 
     def beyond(self, steps: Any, end: int, e: int, i: int) -> float:
-        """The value behind the last of these own steps, whose rewards end in step `end`."""
-        if "state" in self.batch:
-            return self.v([self.central(end, e, i, "next_")]).item()
-        return self.v([self.last_seen(steps, end, e, i)]).item()
+        """The value of what these own steps led to in step `end`."""
+        del steps
+        return self.v([(self.central if "state" in self.batch else self.sees)(end, e, i, "next_")]).item()
 
     def v(self, s: Any) -> Tensor:
         """Values of what the critic sees."""
@@ -113,7 +121,7 @@ class Remembering(Plain):
         return self.judge(self.h(t, e, i, len(self.batch["acted"])), self.whole(t, e, i)).item()
 
     def beyond(self, steps: Any, end: int, e: int, i: int) -> float:
-        h = self.h(steps[-1]["t"], e, i, len(self.batch["acted"]), self.last_seen(steps, end, e, i))
+        h = self.h(steps[-1]["t"], e, i, len(self.batch["acted"]), self.sees(end, e, i, "next_"))
         return self.judge(h, self.whole(end, e, i, which="next_")).item()
 
     def learned(self, places: Any) -> tuple[Tensor, Tensor]:
@@ -129,10 +137,15 @@ def loss(theta: Any, shapes: Sequence[Sequence[int]], batch: Any, config: Any, n
     rows = []
     for e in range(batch["acted"].shape[1]):
         for i in range(n):
-            for steps, how, end in episodes(batch, e, i):
+            for steps, how, end in stretches(batch, e, i):
                 values = [net.value(each["t"], e, i) for each in steps]
-                after = 0.0 if how == "terminated" else net.beyond(steps, end, e, i)
-                nexts = [*values[1:], after]
+                after = values[-1]
+                if how == "waits":  # what its last step led to is not known
+                    steps.pop()
+                    values.pop()
+                elif how != "again":
+                    after = 0.0 if how == "terminated" else net.beyond(steps, end, e, i)
+                nexts = [*values, after][1:]
                 advantage = 0.0
                 for each, now, then in reversed([*zip(steps, values, nexts, strict=True)]):
                     delta = each["reward"] + config.gamma * then - now
