@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class A2C(PolicyGradient):
-    """Hyperparameters; the defaults are those of OpenAI Baselines. `A2C.paac()` has those of PAAC's code, for frames.
+    """Hyperparameters; the defaults are those of OpenAI Baselines, whose entropy bonus is 0.01, though.
+
+    `A2C.paac()` has those of PAAC's code, for frames.
 
     >>> A2C.paac().num_envs
     32

@@ -54,9 +54,9 @@ class IMPALA(PolicyGradient):
     entropy: float = 0.01
     """The paper's table G.1."""
     value: float = 0.5
-    """The paper's table G.1."""
+    """The paper's table G.1, whose loss is halved, so that values weigh half as much there."""
     max_grad_norm: float = 40.0
-    """The paper's table G.1."""
+    """The paper's table G.1, of a gradient that is a sum over a batch. Here it is a mean, and hardly ever so long."""
     rho: Positive = 1.0
     """Truncation of importance weights in the temporal differences. The authors' code has 1."""
     c: Positive = 1.0

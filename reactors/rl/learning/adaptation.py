@@ -61,6 +61,8 @@ class Adaptation:
     learned: float = 0.0
     frames: int = 0
     steps: int = 0
+    warm: bool = False
+    """Whether the learner has been learning for one measurement, which is slower than those after it."""
     age: float = 0.0
     """Of the samplers' weights lately, in rounds."""
     unadapted: float = 0.0
@@ -133,9 +135,13 @@ class Adaptation:
         self.busy, self.learned = self.busy + busy, self.learned + learned
         self.frames, self.steps = self.frames + frames, self.steps + steps
         now = time.perf_counter()
-        if now - self.since >= SECONDS and self.frames:
-            self.decide(now - self.since, now - self.began)
+        if not (self.warm or self.frames):  # random play, of which the learner's rates say nothing
+            self.since, self.busy, self.steps = now, 0.0, 0
+        elif now - self.since >= SECONDS and self.frames:
+            if self.warm:
+                self.decide(now - self.since, now - self.began)
             self.since, self.busy, self.learned, self.frames, self.steps = now, 0.0, 0.0, 0, 0
+            self.warm = True
 
     def decide(self, seconds: float, at: float) -> None:
         """What follows from so many seconds, which end so many seconds after the beginning."""

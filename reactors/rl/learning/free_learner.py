@@ -1,6 +1,6 @@
-"""Who learns in free mode from what is kept, in a loop of its own?
+"""Who learns in free mode from what is kept?
 
-It takes batches out of a memory that actors fill meanwhile, as many as the ratio of updates to steps asks for, or as
+It wakes when actors have put more into the memory, which they go on to fill, and takes batches out of it, as many as the ratio of updates to steps asks for, or as
 large and as many as `adapt` has found to suit the machine (Spreeze, arXiv 2312.06126).
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-def parts(impala: Mapping[str, Any], appo: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Algorithms with each of the paper's four parts, and without it, and options of their training."""
+def parts(appo: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Algorithms with each of the paper's four parts, and without it, and options of their training.
+
+    All hyperparameters that IMPALA has, too, are those of this APPO: learning rate and passes, for instance.
+    """
     from reactors import rl
 
+    whole = rl.APPO(**appo)
+    impala = {each.name: getattr(whole, each.name) for each in fields(rl.IMPALA) if each.init}
     replay, encoder, loader = {"replay_slots": 64, "replay_proportion": 0.5}, {"latent": 64}, {"loaders": 1}
     return {
         "V-trace alone (IMPALA)": (rl.IMPALA(**impala), {}),
@@ -43,7 +49,7 @@ def minatar(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     settings: Any = needed_preset(rl.APPO, "minatar:breakout").values
     steps, seed = 6_400 if options.quick else 500_000, 0
     yield ["MinAtar Breakout", f"return of the last 20 episodes of {steps:,} steps", "steps/s", "digest"]
-    for name, (algorithm, more) in parts(settings, settings).items():
+    for name, (algorithm, more) in parts(settings).items():
         done = rl.train(
             algorithm, "minatar:breakout", total_steps=steps, seed=seed, mode="pipelined", workers=2, **more
         )  # fmt: skip
@@ -58,7 +64,7 @@ def ablations(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]
     torch.set_num_threads(1)
     yield ["Catch, 42x42", "balls caught of 100, by seed", "steps to 95, median", "steps/s"]
     steps, seeds = (8_000, 1) if options.quick else (60_000, 3)
-    for name, (algorithm, more) in parts(SETTINGS["IMPALA"], SETTINGS["APPO"]).items():
+    for name, (algorithm, more) in parts(SETTINGS["APPO"]).items():
         caught, reached, rates = [], [], []
         for seed in range(seeds):
             done = rl.train(

@@ -487,3 +487,19 @@ def test_a_wrong_name_of_many_agents_is_reported_with_the_nearest(name: str, mes
     with pytest.raises(rx.ParameterError) as caught:
         rl.MultiAgentEnv(name)
     assert str(caught.value).startswith(f"MultiAgentEnv: {message}")
+
+
+def test_whole_games_of_atari_get_the_button_for_each_life() -> None:
+    """A policy that was trained on lives never presses it, and nobody else would serve the next ball."""
+    env = rl.atari("Breakout", screen_size=8).evaluation()
+    env.reset(seed=1)
+    lives = []
+    for _ in range(600):
+        _, reward, terminated, _, info = env.step(3)  # to the left
+        lives.append(info["lives"])
+        if terminated:
+            break
+    env.close()
+    assert terminated
+    assert sorted({*lives}) == [0, 1, 2, 3, 4, 5]
+    assert reward == 0

@@ -54,6 +54,21 @@ def test_one_value_is_never_left() -> None:
     assert [climb.tell(rate) for rate in (1.0, 2.0, 0.5)] == [None, None, None]
 
 
+def test_what_is_learned_unadapted_is_measured_after_random_play_and_the_first_updates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Half of the frames a second would be too few later, if it is of the time when they are learned."""
+    now = 0.0
+    monkeypatch.setattr("reactors.rl.learning.adaptation.time.perf_counter", lambda: now)
+    made = adaptation(batch_size=(16, 16), samplers=(2, 2))
+    made.begin()
+    for frames in [0] * 25 + [500] * 5 + [1_000] * 10:
+        now += 0.1
+        made.add_round(0.1, 0.1, frames, 16, 1.0)
+    assert made.unadapted == pytest.approx(10_000)
+    assert made.decisions == []
+
+
 def adaptation(**bounds: Any) -> Adaptation:
     return Adaptation.of(rl.SAC(**SMALL, updates_per_step=1.0), rl.Bounds(**bounds), actors=2)
 

@@ -59,7 +59,8 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
     """In training, the loss of a life ends an episode, and the next one goes on with the same game. Mnih et al., 2015,
     Methods, "Training details"; Machado et al., 2018 (arXiv 1709.06009), section 5, advise against it."""
     fire_reset: bool = True
-    """Presses the button at the start of an episode, in games that wait for it. OpenAI Baselines, `FireResetEnv`."""
+    """Presses the button when an episode begins, and a life in whole games, if a game waits for it. OpenAI Baselines,
+    `FireResetEnv`, which presses it once in a whole game: but who was trained on lives has not learned to do so."""
     clip_rewards: bool = True
     """In training, of a reward there is the sign alone. Mnih et al., 2015, Methods, "Training details"."""
     sticky: float = 0.0
@@ -162,10 +163,28 @@ class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class FireReset(gym.Wrapper[Any, Any, Any, Any]):
-    """Presses the button at the start of every episode."""
+    """Presses the button at the start of every episode, and of every life within it."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.lives = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment, and take one more step."""
         _, info = self.env.reset(seed=seed, options=options)
-        pressed, _, terminated, truncated, since = self.env.step(1)
-        return self.env.reset(options=options) if terminated or truncated else (pressed, {**info, **since})
+        obs, _, terminated, truncated, since = self.env.step(1)
+        info = {**info, **since}
+        if terminated or truncated:
+            obs, info = self.env.reset(options=options)
+        self.lives = info["lives"]
+        return obs, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """One step, and one more where a life is lost and the game goes on."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        lost = 0 < info["lives"] < self.lives
+        if lost and not (terminated or truncated):
+            obs, more, terminated, truncated, info = self.env.step(1)
+            reward = float(reward) + float(more)
+        self.lives = info["lives"]
+        return obs, reward, terminated, truncated, info
