@@ -203,12 +203,18 @@ class Algorithm(ABC):
         if isinstance(action_space, gym.spaces.Discrete):
             if self.discrete:
                 return
-            raise ParameterError(f"{self.name} takes continuous actions, and the environment's are {action_space}")
+            raise ParameterError(
+                f"{self.name} takes continuous actions, and the environment's are {action_space}; take rl.PPO, or for "
+                "many agents rl.IPPO"
+            )
         if isinstance(action_space, gym.spaces.Box) and len(action_space.shape) == 1:
             if self.continuous:
                 self.check_bounds(action_space)
                 return
-            raise ParameterError(f"{self.name} takes discrete actions, and the environment's are {action_space}")
+            raise ParameterError(
+                f"{self.name} takes discrete actions, and the environment's are {action_space}; take rl.PPO, or for "
+                "many agents rl.IPPO"
+            )
         several = isinstance(action_space, gym.spaces.Box)
         remedy = "; flatten them with gymnasium.wrappers.TransformAction" if several and self.continuous else ""
         raise ParameterError(

@@ -126,7 +126,13 @@ def _check_ports(made: object) -> None:
 
     env: Any = made
     if not isinstance(made, rx.Reactor):
-        broken(f"{made!r}, of type {type(made).__name__}, is no reactor; derive its class from rx.Reactor")
+        own = type(made).__name__
+        if callable(getattr(made, "step", None)):
+            broken(
+                f"{own} is an environment, and this checks reactors; check it with gymnasium.utils.env_checker, or "
+                "of many agents with pettingzoo.test.parallel_api_test"
+            )
+        broken(f"{made!r}, of type {own}, is no reactor; derive its class from rx.Reactor")
     name = type(env).__name__
     for attribute in ("observation_space", "action_space"):
         if not isinstance(getattr(env, attribute, None), Space):

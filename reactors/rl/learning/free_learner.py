@@ -1,7 +1,8 @@
 """Who learns in free mode from what is kept?
 
-It wakes when actors have put more into the memory, which they go on to fill, and takes batches out of it, as many as the ratio of updates to steps asks for, or as
-large and as many as `adapt` has found to suit the machine (Spreeze, arXiv 2312.06126).
+It wakes when actors have put more into the memory, which they go on to fill, and takes batches out of it: as many as
+the ratio of updates to steps asks for, or as large and as many as `adapt` has found to suit the machine (Spreeze, arXiv
+2312.06126).
 """
 
 from __future__ import annotations

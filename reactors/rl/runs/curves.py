@@ -88,25 +88,26 @@ def table(runs: Sequence[Any]) -> str:
     for run in runs:
         config, rows = run.config, run.rows
         last = rows[-1] if rows else {}
+        evaluated = [row for row in rows if EVALUATION in row]
+        best: Row = max(evaluated, key=lambda row: float(row[EVALUATION]), default={})
         lines.append(
             (
                 run.path.name, config["algorithm"], config["env"], config["mode"], str(config["workers"]),
                 str(config.get("seed", "-")),
                 f"{last.get('global_step', 0):,.0f}", f"{last.get('seconds', 0):,.1f}",
-                f"{last.get('charts/SPS', 0):,.0f}", *_last_and_best(rows, RETURN, EVALUATION),
+                f"{last.get('charts/SPS', 0):,.0f}", *_last_and_in(best, rows, RETURN, EVALUATION),
                 run.result.get("digest", "-")[:SHOWN],
             )
         )  # fmt: skip
         blank = ("",) * (len(lines[0]) - 4)
-        lines += [(f"  {part}", *blank, *_last_and_best(rows, *names), "") for part, names in parts(rows).items()]
+        lines += [(f"  {part}", *blank, *_last_and_in(best, rows, *names), "") for part, names in parts(rows).items()]
     return aligned(lines, words=WORDS)
 
 
-def _last_and_best(rows: Sequence[Row], shown: str, evaluated: str) -> tuple[str, str]:
-    """The last return, and the greatest of evaluations."""
+def _last_and_in(best: Row, rows: Sequence[Row], shown: str, evaluated: str) -> tuple[str, str]:
+    """The last return, and that in the best evaluation."""
     returns = [row[shown] for row in rows if shown in row]
-    evaluations = [row[evaluated] for row in rows if evaluated in row]
-    return f"{returns[-1]:,.1f}" if returns else "-", f"{max(evaluations):,.1f}" if evaluations else "-"
+    return f"{returns[-1]:,.1f}" if returns else "-", f"{best[evaluated]:,.1f}" if evaluated in best else "-"
 
 
 def over_steps(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:

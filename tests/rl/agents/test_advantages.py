@@ -56,7 +56,9 @@ def test_each_agent_is_as_if_it_were_alone(seed: int) -> None:
         for i in range(SHAPE[2]):
             mine: Any = [each[:, e, i] for each in (rewards, values, following)]
             alone = Presence(*(each[:, e, i] for each in presence))
-            np.testing.assert_allclose(found[:, e, i], plain(*mine, alone, 0.9, 0.8), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(
+                found[:, e, i], plain(*mine, presence=alone, gamma=0.9, lam=0.8), rtol=1e-4, atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -148,25 +148,27 @@ def test_what_is_learned_from_does_not_depend_on_where_rounds_are_cut(
     together = in_order(learned(learning, [rows], monkeypatch))
     assert rows["acted"].mean() < 0.9
     for cut in (3, 12):
-        fresh = algorithm.learning(*spaces, 1)
+        fresh = algorithm.learning(*spaces, seed=1)
         pieces = in_order(learned(fresh, np.split(rows, 48 // cut), monkeypatch))
         np.testing.assert_allclose(pieces, together, rtol=1e-5, atol=1e-5)
 
 
 def test_held_steps_go_on_from_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    algorithm = rl.MAPPO(**SMALL | {"horizon": 12, "recurrent": 4, "sequence": 3, "batch_size": 9_000})
+    options: dict[str, Any] = {"horizon": 12, "recurrent": 4, "sequence": 3, "batch_size": 9_000}
+    algorithm = rl.MAPPO(**SMALL | options)
     spaces, learning, rows = played(algorithm, lambda: Comers(4, masked=True), 2)
     first, second = np.split(rows, 2)
     learned(learning, [first], monkeypatch)
     assert learning.held.there.any()
-    resumed = algorithm.learning(*spaces, 7)
+    resumed = algorithm.learning(*spaces, seed=7)
     resumed.load_state_dict(learning.state_dict())
     found, wanted = (in_order(learned(each, [second], monkeypatch)) for each in (resumed, learning))
     np.testing.assert_array_equal(found, wanted)
 
 
 def test_minibatches_of_a_round_are_nearly_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    algorithm = rl.IPPO(**SMALL | {"horizon": 50, "batch_size": 60})
+    options: dict[str, Any] = {"horizon": 50, "batch_size": 60}
+    algorithm = rl.IPPO(**SMALL | options)
     _, learning, rows = played(algorithm, lambda: Comers(4), 3)
     sizes = [len(returns) for *_, returns in learned(learning, [rows], monkeypatch)]
     finished = int(rows["acted"].sum()) - int(learning.held.there.sum())

@@ -8,6 +8,7 @@ from fnmatch import translate
 from pathlib import Path
 from typing import Any, ClassVar
 
+import gymnasium as gym
 import pytest
 from click.testing import CliRunner
 
@@ -40,6 +41,8 @@ def test_a_preset_is_found_by_name_or_pattern_and_may_be_changed() -> None:
     assert rl.DQN.preset("MinAtar/Breakout-v1").torso == "minatar"
     with pytest.raises(ArgumentError, match="clipp"):
         rl.PPO.preset("atari:Pong", clipp=0.3)
+    with pytest.raises(ParameterError, match="presets of PPO are found by the name of an environment, and this is"):
+        rl.PPO.preset(gym.Env)  # type: ignore[arg-type]
 
 
 def test_a_run_with_defaults_has_a_note_of_the_preset() -> None:

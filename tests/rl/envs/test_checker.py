@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -119,6 +120,7 @@ class Spaceless(Walk):
         (Narrow, r"observation .* carries arrays of shape \(1,\) and dtype float32, and has to carry .* \(2,\)"),
         (Spaceless, "Spaceless has no action_space; set self.action_space"),
         (dict, "is no reactor"),
+        (lambda: gym.make("CartPole-v1"), "is an environment, and this checks reactors; check it with gymnasium"),
         (Walk(), "give a function that makes the reactor"),
         (lambda: rl.MultiAgentEnv("classic/rps_v2"), "has no observation_space"),
     ],

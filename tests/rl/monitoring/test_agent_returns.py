@@ -6,7 +6,9 @@ import copy
 import json
 import pickle
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,12 +17,9 @@ from matplotlib.axes import Axes
 import reactors as rx
 from reactors import rl
 from reactors.command.cli import main
-from reactors.rl.runs.curves import curve, over_steps
+from reactors.rl.runs.curves import curve, over_steps, table
 from reactors.rl.runs.run_folder import RunFolder
 from tests.rl.agents.hunt import HUNT, Hunt
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 5, "epochs": 1, "hidden": (4,)}
 GROUPED, TOGETHER = rl.IPPO(**SMALL, **HUNT), rl.IPPO(**SMALL)
@@ -111,6 +110,16 @@ def test_compare_has_a_row_for_each_group(run: Path, tmp_path: Path) -> None:
     place = head.index("return") + len("return")
     assert [float(line[:place].split()[-1]) for line in lines[:3]] == [0, 15, -15]
     assert [line.split()[1:] for line in lines[1:3]] == [["15.0", "15.0"], ["-15.0", "-15.0"]]
+
+
+def test_what_groups_got_in_the_best_evaluation_is_of_that_evaluation() -> None:
+    evaluations = [(10.0, 9.0, 1.0), (12.0, 4.0, 8.0), (11.0, 2.0, 9.0)]
+    names = "eval/mean_return", "eval/groups/a/mean_return", "eval/groups/b/mean_return"
+    shown = {"charts/episodic_return": 1.0, "groups/a/episodic_return": 1.0, "groups/b/episodic_return": 0.0}
+    rows = [shown | dict(zip(names, each, strict=True)) for each in evaluations]
+    config = {"algorithm": "IPPO", "env": "x", "mode": "sync", "workers": 1}
+    run = SimpleNamespace(config=config, rows=rows, path=Path("run"), result={})
+    assert [line.split()[-1] for line in table([run]).splitlines()[2:]] == ["4.0", "8.0"]
 
 
 def test_returns_come_first_on_the_page_of_a_run(run: Path) -> None:

@@ -66,6 +66,8 @@ def preset_of(kind: type[Any], env: str) -> Preset | None:
 
 def needed_preset(kind: type[Any], env: str) -> Preset:
     """The algorithm's preset for an environment. Raises `ParameterError`, which names the ones that exist."""
+    if not isinstance(env, str):
+        raise ParameterError(f"presets of {kind.__name__} are found by the name of an environment, and this is {env!r}")
     found = preset_of(kind, env)
     if found is not None:
         return found
