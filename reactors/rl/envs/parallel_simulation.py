@@ -55,6 +55,7 @@ class ParallelSimulation:
         final_infos: likewise at the last step, of those that are not there any more.
         waiting: what they saw last who were there, are not now, and have not ended.
         ended: who has ended, and is listed by the environment all the same.
+        steady: whether all possible agents acted in the last step and act next.
         episode: the one that ended in the last step, if one did.
         failure: what was wrong in the last step with an environment that was made again; "" if nothing was.
         restarts: how often the environment was made again.
@@ -84,6 +85,7 @@ class ParallelSimulation:
         self.waiting: dict[Any, Any] = {}
         self.ended: list[Any] = []
         self.episode: Episode | None = None
+        self.steady = False
         self.failure = ""
         self.restarts = self.steps = self._began = self._number = 0
         self._fresh = seed
@@ -109,7 +111,7 @@ class ParallelSimulation:
     def step(self, actions: Mapping[Any, Any]) -> list[Outcome]:
         """Step all agents; `actions` has one for each that is there. When no agent is left, the next episode begins."""
         self.steps += 1
-        self.episode, self.failure, self.final_infos = None, "", {}
+        self.episode, self.failure, self.final_infos, self.steady = None, "", {}, False
         there = list(self.observations)
         for agent in actions:
             if agent not in self.observations:
@@ -142,7 +144,7 @@ class ParallelSimulation:
         gone = [outcome.agent for outcome in outcomes if outcome.agent not in left]
         self.final_infos = {agent: dict(infos[agent]) for agent in gone if infos.get(agent)}
         if left:
-            self.observations = left
+            self.observations, self.steady = left, len(left) == len(there) == len(self.possible)
             self._tell(infos)
         else:
             self._end(failed=False)

@@ -166,12 +166,12 @@ def test_held_steps_go_on_from_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_minibatches_of_a_round_are_nearly_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minibatches_of_a_round_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"horizon": 50, "batch_size": 60}
     algorithm = rl.IPPO(**SMALL | options)
     _, learning, rows = played(algorithm, lambda: Comers(4), 3)
     sizes = [len(returns) for *_, returns in learned(learning, [rows], monkeypatch)]
     finished = int(rows["acted"].sum()) - int(learning.held.there.sum())
-    assert len(sizes) == round(finished / 60) > 3
+    assert len(sizes) == finished // 60 > 3
     assert len({*sizes}) == 1
     assert finished - sum(sizes) < len(sizes)

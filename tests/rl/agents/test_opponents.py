@@ -289,7 +289,7 @@ def test_the_journal_has_elo_and_returns_of_those_that_learn() -> None:
 
 @pytest.mark.usefixtures("bare_runs")
 def test_the_return_of_all_agents_is_of_episodes_without_past_policies(tmp_path: Path) -> None:
-    given: Any = {"total_steps": 640, "seed": 1}
+    given: Any = {"total_steps": 640, "seed": 2}
     some = rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, opponents=rl.Past(every=2), **given).journal[-1]
     assert some["charts/episodic_return"] == 0  # what one wins the other loses
     assert some["agents/player_1/episodic_return"] + some["agents/player_2/episodic_return"] != 0

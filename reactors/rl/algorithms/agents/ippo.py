@@ -55,8 +55,8 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     anneal: bool = False
     """Off, as in the reference code."""
     batch_size: Count = 1_600
-    """Each is an agent's own step; minibatches of a round are equal, and nearly as large. Chosen here: the paper has
-    all of a round in one."""
+    """Each is an agent's own step; minibatches of a round are equal, and larger if there are some more steps. Chosen
+    here: the paper has all of a round in one."""
     entropy: NotNegative = 0.01
     """Weight of the entropy bonus. The reference code's."""
     value: NotNegative = 1.0
@@ -187,7 +187,7 @@ class IPPOLearning(PPOLearning):
         return torch.from_numpy(seen).to(self.device)
 
     def epochs(self, parts: Sequence[torch.Tensor], known: torch.Tensor) -> Iterator[list[Any]]:
-        """The minibatches of all epochs, nearly equal ones, from those own steps whose returns are `known`."""
+        """The minibatches of all epochs, equal ones, from those own steps whose returns are `known`."""
         parts = [part[known] for part in parts]
         return self.minibatches(parts, equal_size(len(parts[0]), self.config.batch_size))
 
@@ -230,12 +230,12 @@ class IPPOLearning(PPOLearning):
 
 
 def equal_size(n: int, size: int) -> int:
-    """The size of nearly equal minibatches of n, of about this size.
+    """The size of equal minibatches of n, as many as there are whole ones of this size: what is left is in them, too.
 
-    >>> equal_size(3_100, 1_600), equal_size(100, 1_600)
-    (1550, 100)
+    >>> equal_size(3_300, 1_600), equal_size(3_100, 1_600), equal_size(100, 1_600)
+    (1650, 3100, 100)
     """
-    return n // max(1, round(n / size))
+    return n // max(1, n // size)
 
 
 class RecurrentIPPOLearning(IPPOLearning):

@@ -189,12 +189,20 @@ class _TeamRows:
     def see(self, t: int, simulations: Sequence[ParallelSimulation]) -> NDArray[Any]:
         """What those see that are there, as records to act on."""
         obs, acted = self.fields["obs"][t], self.fields["acted"][t]
-        for e, simulation in enumerate(simulations):
-            learns, observations = self.learns[e, self.members].tolist(), simulation.observations
-            there = [(j, agent) for j, agent in self.who if learns[j] and agent in observations]
+        learns = self.learns[:, self.members].tolist()
+        present = [
+            [(j, agent) for j, agent in self.who if learns[e][j] and agent in simulation.observations]
+            for e, simulation in enumerate(simulations)
+        ]
+        for e, there in enumerate(present):
             acted[e, [j for j, _ in there]] = True
-            self._note("", t, e, simulation, there, [observations[agent] for _, agent in there])
         envs, agents = self.where = acted.nonzero()
+        known = t > 0 and not self.team.masked  # masks of those who act are looked at more closely
+        if known:  # what the last step led to, but where an episode begins
+            obs[self.where] = self.fields["next_obs"][t - 1][self.where]
+        for e, (simulation, there) in enumerate(zip(simulations, present, strict=True)):
+            if not known or simulation.episode is not None:
+                self._note("", t, e, simulation, there, [simulation.observations[agent] for _, agent in there])
         seen = np.zeros(len(envs), self.dtype)
         seen["obs"], seen["agent"], seen["env"] = obs[envs, agents], agents, envs
         if self.team.masked:
@@ -215,7 +223,8 @@ class _TeamRows:
                 mask = mask_of(simulation, agent, given, self.actions, masked=masked, acts=not which)
                 if masked:
                     self.fields[f"{which}masks"][t, e, j] = True if mask is None else mask
-        if self.put_together(block, [j for j, _ in agents], seen):
+        places = ... if len(agents) == len(self.who) else [j for j, _ in agents]
+        if self.put_together(block, places, seen):
             return
         for (j, agent), each in zip(agents, seen, strict=True):
             try:
@@ -238,7 +247,15 @@ class _TeamRows:
     def take(self, t: int, e: int, told: Mapping[Any, Any], simulation: ParallelSimulation) -> None:
         """What the step of environment e led to."""
         fields, over, n = self.fields, simulation.episode is not None, len(self.who)
-        learns, alive, rewards = self.learns[e, self.members].tolist(), self.alive[e].tolist(), [0.0] * n
+        learns = self.learns[e, self.members].tolist()
+        if simulation.steady and all(learns):  # as in most steps; the flags are False already
+            self._note("next_", t, e, simulation, self.who, [simulation.observations[agent] for _, agent in self.who])
+            rewards = [told[agent].reward for _, agent in self.who]
+            fields["rewards"][t, e] = rewards
+            fields["reward"][t, e] = fields["rewards"][t, e].sum()
+            self.gone[e], self.alive[e], fields["next_acted"][t, e] = False, True, True
+            return
+        alive, rewards = self.alive[e].tolist(), [0.0] * n
         gone, terminated, truncated, follows = ([False] * n for _ in range(4))
         agents: list[tuple[int, Any]] = []
         seen: list[Any] = []
