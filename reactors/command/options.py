@@ -98,20 +98,44 @@ def _file(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
         raise click.BadParameter(f"{value} is no TOML: {error}") from None
 
 
-def _pairs(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def _pairs(values: tuple[str, ...], example: str) -> dict[str, str]:
     found = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals or not name:
-            raise click.BadParameter(f"{value!r}; write KEY=VALUE, as in learning_rate=1e-3")
+            raise click.BadParameter(f"{value!r}; write KEY=VALUE, as in {example}")
         found[name.strip()] = text.strip()
     return found
 
 
+def _literals(values: tuple[str, ...]) -> dict[str, Any]:
+    """Numbers, booleans and lists as TOML has them; all else is text."""
+    found: dict[str, Any] = {}
+    for name, text in _pairs(values, "difficulty=2").items():
+        try:
+            found[name] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = text
+    return found
+
+
 def settings(command: Decorated) -> Decorated:
-    """Decorates a command with `--config`, `--set` and `--preset`."""
+    """Decorates a command with `--config`, `--set`, `--env-kwargs` and `--preset`."""
     of_hyperparameter = click.option(
-        "--set", "given", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter. Repeatable."
+        "--set",
+        "given",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=lambda _ctx, _option, values: _pairs(values, "learning_rate=1e-3"),
+        help="A hyperparameter. Repeatable.",
+    )
+    of_env = click.option(
+        "--env-kwargs",
+        "env_given",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=lambda _ctx, _option, values: _literals(values),
+        help="An argument of the environment. Repeatable.",
     )
     of_file = click.option(
         "--config",
@@ -119,12 +143,12 @@ def settings(command: Decorated) -> Decorated:
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         callback=_file,
         metavar="FILE.toml",
-        help="Options as keys, hyperparameters in [hyperparameters].",
+        help="Options as keys, hyperparameters in [hyperparameters], arguments of the environment in [env_kwargs].",
     )
     of_preset = click.option(
         "--preset/--no-preset", default=True, help="Begin with what is known to suit the environment, if anything is."
     )
-    return of_file(of_hyperparameter(of_preset(command)))
+    return of_file(of_hyperparameter(of_env(of_preset(command))))
 
 
 class Asked(NamedTuple):
@@ -147,6 +171,7 @@ class Asked(NamedTuple):
         algorithm: str | None,
         env: str | None,
         given: dict[str, str],
+        env_given: dict[str, Any],
         values: dict[str, Any],
         *,
         preset: bool,
@@ -166,7 +191,7 @@ class Asked(NamedTuple):
             if not isinstance(value, dict):
                 raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
         spoken = {name: value for name, value in values.items() if value is not None}
-        return cls(found, spoken, hyperparameters, given, env_kwargs, preset)
+        return cls(found, spoken, hyperparameters, given, {**env_kwargs, **env_given}, preset)
 
     def made(self, example: str) -> tuple[Algorithm, str]:
         """The algorithm and the environment that are named."""

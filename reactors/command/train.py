@@ -37,6 +37,7 @@ def train_command(
     env: str | None,
     file: File,
     given: dict[str, str],
+    env_given: dict[str, Any],
     preset: bool,
     resume: Path | None,
     out: Path | None,
@@ -55,7 +56,7 @@ def train_command(
             from reactors.rl.runs.run_folder import RunFolder, folder_of, numbered
             from reactors.rl.runs.train import train
 
-            asked = Asked.of(file, algorithm, env, given, values, preset=preset)
+            asked = Asked.of(file, algorithm, env, given, env_given, values, preset=preset)
             options, env_kwargs = asked.options, asked.env_kwargs
             if resume is not None:
                 before = run_in(folder_of(found(resume)), asked.settings.get("algorithm"), asked.settings.get("env"))

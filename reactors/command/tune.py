@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def tune_command(
     env: str | None,
     file: File,
     given: dict[str, str],
+    env_given: dict[str, Any],
     preset: bool,
     output: Path | None,
     as_json: bool,
@@ -50,7 +52,7 @@ def tune_command(
         from reactors.rl.runs.settings import plain
         from reactors.rl.tuning.tuning import tune
 
-        asked = Asked.of(file, algorithm, env, given, values, preset=preset)
+        asked = Asked.of(file, algorithm, env, given, env_given, values, preset=preset)
         for name in _APART:
             if asked.settings.get(name) is not None:
                 raise ArgumentError(f"--config: {name} is for a learner of each half, and those cannot be tuned")
@@ -78,7 +80,7 @@ def tune_command(
         else:
             command = [name, "--env", env_id, *([] if file.path is None else ["--config", str(file.path)])]
             command += [] if preset else ["--no-preset"]
-            command += _spelled({**said, **tuned.options}, changed)
+            command += _spelled({**said, **tuned.options}, changed, env_given)
     line = f"reactors train {shlex.join(command)}"
     if as_json:
         click.echo(json_line({**tuned.plain(), "command": line}))
@@ -86,11 +88,13 @@ def tune_command(
         click.echo(f"{tuned.tables()}\n\n{tuned.sentence()}\n{line}")
 
 
-def _spelled(options: dict[str, Any], hyperparameters: dict[str, Any]) -> list[str]:
+def _spelled(options: dict[str, Any], hyperparameters: dict[str, Any], env_kwargs: dict[str, Any]) -> list[str]:
     """As one writes it on a command line."""
     words = []
     for name, value in options.items():
         words += [flag(f"no_{name}" if value is False else name), *([] if isinstance(value, bool) else [str(value)])]
     for name, value in hyperparameters.items():
         words += ["--set", f"{name}={value}"]
+    for name, value in env_kwargs.items():
+        words += ["--env-kwargs", f"{name}={json.dumps(value)}"]
     return words

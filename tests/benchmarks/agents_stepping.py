@@ -6,8 +6,9 @@ ports and tags cost.
 
 from __future__ import annotations
 
+import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from agents_training import AGENTS, NUM_ENVS, environment
@@ -16,6 +17,8 @@ from timing import Stopwatch
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.dataflow.agents.rollout import AgentsRollout
+from reactors.rl.envs.agents.sources import cast_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 SPREAD = "simple_spread, 3 agents"
 PORTS = "rl.MultiAgentEnv, 1 worker"
+ROLLOUT = "an actor of rl.train"
+WARM = 20  # rounds, as of a stopwatch
 
 row = Row(
     title="stepping environments of many agents",
@@ -31,7 +36,7 @@ row = Row(
     variants=(SPREAD,),
     further=tuple(variant for variant in AGENTS if variant != SPREAD),
     work=lambda _: NUM_ENVS,
-    bars=(Bar(ONE, "loop", 0.9), Bar(PORTS, "loop", 0.9)),
+    bars=tuple(Bar(ours, "loop", 0.9) for ours in (ONE, PORTS, ROLLOUT)),
 )
 
 
@@ -93,6 +98,50 @@ def one(variant: str) -> Iterator[Measure]:
 @row.peer(ALL)
 def all_cores(variant: str) -> Iterator[Measure]:
     yield from rows(CORES, variant)
+
+
+class Drawing:
+    """Acts for the team of a rollout, as `TeamActing` does."""
+
+    opponents = None
+
+    def __init__(self, variant: str) -> None:
+        self.draws, self.teams = draws(variant), [self]
+
+    def act(self, seen: NDArray[Any], number: int) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+        """Of all agents, which are always there."""
+        del seen, number
+        return np.concatenate([draw() for draw in self.draws]), {}
+
+    def forget(self, gone: NDArray[np.bool_]) -> None:
+        """There is nothing that is remembered."""
+
+
+@row.peer(ROLLOUT)
+def rollout(variant: str) -> Iterator[Measure]:
+    make = partial(environment, variant)
+    algorithm = rl.IPPO(num_envs=NUM_ENVS)
+    played = AgentsRollout(algorithm, make, NUM_ENVS, 0, cast_of(make, "rollout"))
+    played.open(0, "rollout")
+
+    def measure(rounds: int) -> Sample:
+        for e, simulation in enumerate(played.simulations):
+            simulation.begin_with(e)
+        acting: Any = Drawing(variant)
+        total, seconds = 0.0, 0.0
+        for steps in (WARM, rounds):
+            played.shape = steps, NUM_ENVS
+            rows = np.zeros(played.shape, played.dtypes[0])
+            began = time.monotonic()
+            played.play(acting, [rows], 0)
+            seconds = time.monotonic() - began
+            total += float(rows["rewards"].sum(dtype=np.float64))
+        return Sample(seconds, round(total, 3))
+
+    try:
+        yield measure
+    finally:
+        played.close()
 
 
 class Player(rx.Reactor):

@@ -118,6 +118,34 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
     assert config["env_kwargs"] == {"sutton_barto_reward": True}
 
 
+def test_arguments_of_the_environment_are_given_on_the_command_line() -> None:
+    given = ["--env-kwargs", "sutton_barto_reward=true", "--env-kwargs", "render_mode=rgb_array"]
+    done = reactors(
+        "train",
+        "ppo",
+        "--env",
+        "CartPole-v1",
+        "--no-preset",
+        "--total-steps",
+        64,
+        "--out",
+        "out",
+        "--set",
+        "num_envs=2",
+        "--set",
+        "horizon=32",
+        "--set",
+        "epochs=1",
+        *given,
+    )
+    assert done.exit_code == 0, done.output
+    kept = json.loads(Path("out/config.json").read_text())["env_kwargs"]
+    assert kept == {"sutton_barto_reward": True, "render_mode": "rgb_array"}
+    refused = reactors("train", "ppo", "--env", "CartPole-v1", "--env-kwargs", "length")
+    assert refused.exit_code == 2
+    assert "write KEY=VALUE, as in difficulty=2" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
