@@ -142,7 +142,9 @@ class SharedOptions:
     pin: Pin = option(
         "auto", "Pin each worker to a core of its own, or none; by default a worker moves only where two share a core"
     )
-    env_kwargs: Mapping[str, Any] | None = option(None, "Keyword arguments of the environment", "call", command=False)
+    env_kwargs: Mapping[str, Any] | None = option(
+        None, "Keyword arguments of the environment; --env-kwargs KEY=VALUE on the command line", "call", command=False
+    )
 
     def __post_init__(self) -> None:
         """Refuse what an option does not take, and options that do not go together. Raises `ArgumentError`."""
@@ -202,7 +204,9 @@ class Options(SharedOptions, Extent):
         "In free mode: adapt the batch size, updates and samplers while it runs; in Python also rl.Bounds",
         "program",
     )
-    eval_every: Count | None = option(None, "Evaluate with greedy episodes every N rounds")
+    eval_every: Count | None = option(
+        None, "Evaluate with greedy episodes in the first round, and in every Nth after it"
+    )
     eval_episodes: Count = option(10, "Episodes of each evaluation", command=False)
     stop_at: float | None = option(
         None,
