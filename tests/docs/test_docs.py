@@ -142,7 +142,7 @@ def test_every_hyperparameter_is_explained() -> None:
 
 def test_tables_of_hyperparameters_have_meaning_and_remark() -> None:
     table = hyperparameters(kind_of("impala"))
-    assert "| `value` | `0.5` | Weight of the value loss. The paper's table G.1, whose loss is halved, so that values weigh" in table
+    assert "| `value` | `0.5` | Weight of the value loss. The paper's table G.1, whose loss is halved" in table
     assert (
         "| `learning_starts` | `100` | Environment steps before the first update. Stable-Baselines3's. |"
         in hyperparameters(kind_of("sac"))
