@@ -167,7 +167,7 @@ class IPPOLearning(PPOLearning):
         mine = torch.from_numpy(acted)
         found = {"packed": self.packed(batch, acted, ""), **{name: batch[name][mine] for name in self.kept}}
         return {
-            name: torch.cat([torch.from_numpy(self.held.of(name)).to(self.device), each])
+            name: torch.cat([torch.from_numpy(self.held.rows[name]).to(self.device), each])
             for name, each in found.items()
         }
 
