@@ -152,7 +152,7 @@ NOTES = {
         "of its own. Its own task for PettingZoo gives all the same one, so that all begin the same episodes;",
         "with that its greedy returns were -27.3, -26.7, -29.5 (MAPPO) and -43.8, -21.0, -22.6 (IPPO).",
     ],
-    "mpe2-long": ["", "BenchMARL has not been run for so long with seeds of their own for its environments."],
+    "mpe2-long": ["", "The same contenders, five times as long, two at once with next to nothing beside them."],
 }
 """What stands below the table of a suite."""
 TABLE = [
