@@ -129,9 +129,12 @@ class AgentsRollout:
             ) from error
         told = {outcome.agent: outcome for outcome in outcomes}
         after = None
-        if self.with_state:  # of an episode that is over, what they saw last; else what they see who are there now
-            over = {agent: outcome.observation for agent, outcome in told.items()}
-            seen = simulation.everything() if simulation.episode is None else over
+        if self.with_state:
+            if simulation.episode is not None:  # what they saw last
+                seen = {agent: outcome.observation for agent, outcome in told.items()}
+            else:  # what they see who are there, and what those would go on from who are truncated
+                last = {agent: outcome.observation for agent, outcome in told.items() if outcome.truncated}
+                seen = {**simulation.everything(), **last}
             after = _state(simulation, self.cast, seen, led_to=True)
         for view in self.views:
             view.take(t, e, told, simulation)
