@@ -196,7 +196,10 @@ class ParallelSimulation:
             if agent in rewards or dead or cut:
                 led_to = observations[agent] if cut else observations.get(agent, seen)
                 outcomes.append(Outcome(agent, led_to, float(rewards.get(agent, 0.0)), dead, cut))
-        over = {*self.ended, *(outcome.agent for outcome in outcomes if outcome.terminated or outcome.truncated)}
+        ends = [outcome.agent for outcome in outcomes if outcome.terminated or outcome.truncated]
+        if not (ends or self.waiting or self.ended) and self.env.agents == there:  # as in most steps
+            return outcomes, {agent: observations[agent] for agent in there}, infos
+        over = {*self.ended, *ends}
         self.ended = [agent for agent in self.env.agents if agent in over]
         left = {agent: observations[agent] for agent in self.env.agents if agent not in over}
         known = (*self.waiting.items(), *self.observations.items())
