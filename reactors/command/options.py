@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 import typing
 from contextlib import contextmanager
@@ -109,12 +110,12 @@ def _pairs(values: tuple[str, ...], example: str) -> dict[str, str]:
 
 
 def _literals(values: tuple[str, ...]) -> dict[str, Any]:
-    """Numbers, booleans and lists as TOML has them; all else is text."""
+    """Numbers, booleans and lists as JSON has them; all else is text."""
     found: dict[str, Any] = {}
     for name, text in _pairs(values, "difficulty=2").items():
         try:
-            found[name] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+            found[name] = json.loads(text)
+        except json.JSONDecodeError:
             found[name] = text
     return found
 

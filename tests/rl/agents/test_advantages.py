@@ -21,7 +21,7 @@ def plain(rewards: Any, values: Any, following: Any, presence: Presence, gamma: 
         if acted[t]:
             episode.append([t, 0.0, values[t]])
         if not episode:
-            continue  # what is given to one that has not acted in its episode yet is nobody's
+            continue  # a reward before an agent's first action belongs to no step
         episode[-1][1] += rewards[t]
         if not (terminated[t] or truncated[t] or t == len(values) - 1):
             continue

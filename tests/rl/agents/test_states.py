@@ -1,4 +1,4 @@
-"""The state that a step leads to is the one that the next step begins with, whoever comes and goes."""
+"""The state that a step leads to is the one that the next step begins with, also where agents come and go."""
 
 from __future__ import annotations
 

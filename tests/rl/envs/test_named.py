@@ -490,7 +490,7 @@ def test_a_wrong_name_of_many_agents_is_reported_with_the_nearest(name: str, mes
 
 
 def test_whole_games_of_atari_get_the_button_for_each_life() -> None:
-    """A policy that was trained on lives never presses it, and nobody else would serve the next ball."""
+    """A policy that was trained on lives never presses it, and without that there is no next ball."""
     env = rl.atari("Breakout", screen_size=8).evaluation()
     env.reset(seed=1)
     lives, over = [], False

@@ -131,18 +131,20 @@ class IPPOLearning(PPOLearning):
         played = Presence(*(array(batch[name]) for name in names))
         rewards, clip = array(batch["rewards"]), config.reward_clip
         presence, rewards = self.held.first(played, rewards if clip is None else rewards.clip(-clip, clip))
-        acted, finished = presence.acted, (presence.acted & ~presence.unfinished)[presence.acted]
+        acted, beyond = presence.acted, presence.beyond
+        finished = (acted & ~presence.unfinished)[acted]
+        told: dict[str, float] = {"charts/agents": float(played.acted.sum(2).mean())}
         if not len(finished):  # past policies played all the time, or the group was absent
-            return {"charts/agents": 0.0}
+            return told
         own = self.own_steps(batch, played.acted)
-        seen, led_to = own["packed"], self.packed(batch, presence.beyond[1:], "next_")
+        seen, led_to = own["packed"], self.packed(batch, beyond[1:], "next_")
         with torch.no_grad():
             judged = self.judged(own, led_to, presence)
-        values, following = (self.scattered(*each) for each in zip(judged, (acted, presence.beyond), strict=True))
+        values, following = (self.scattered(*each) for each in zip(judged, (acted, beyond), strict=True))
         found = agents_advantages(rewards, values, following, presence, config.gamma, config.lam)[acted]
         self.held.hold(presence, rewards, {name: array(each) for name, each in own.items()})
         if not finished.any():  # all wait
-            return {"charts/agents": 0.0}
+            return told
         before = values[acted]
         returns = found + before
         given_out = (before - self.net.shift) / self.net.scale
@@ -155,12 +157,10 @@ class IPPOLearning(PPOLearning):
                 break
         figures = self.figures()
         figures["losses/explained_variance"] = explained_variance(
-            *(torch.from_numpy(each[finished]) for each in (returns, before))
+            torch.from_numpy(returns[finished]), torch.from_numpy(before[finished])
         )
         self.observe(seen[known])
-        return {name: float(x) for name, x in figures.items()} | {
-            "charts/learning_rate": self.learning_rate, "charts/agents": played.acted.sum() / played.acted[..., 0].size,
-        }  # fmt: skip
+        return told | {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
     def own_steps(self, batch: Mapping[str, torch.Tensor], acted: NDArray[np.bool_]) -> dict[str, torch.Tensor]:
         """What is needed of all own steps, each (n, ...): those held from rounds before, then those of this round."""

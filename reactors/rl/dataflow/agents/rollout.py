@@ -33,7 +33,7 @@ class AgentsRollout:
     """Environments with many agents, numbered from `first_env`, that are played into the rows of a round.
 
     There are rows for each team, (horizon, environments) of joint transitions. An agent that is absent has none there:
-    `acted` says so, and nobody reads them.
+    `acted` says so, and they are not read.
     """
 
     def __init__(
