@@ -1,8 +1,11 @@
-"""After every test: nothing is left of what it ran."""
+"""Before every test the shared generators begin again; after it nothing is left of what it ran."""
 
+import random
 import signal
+import sys
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from reactors.names import lacking
@@ -32,6 +35,15 @@ def nothing_is_left() -> Iterator[None]:
     """Processes, descriptors, shared memory and threads are after a test as they were before it."""
     with nothing_left(seconds=1.0):
         yield
+
+
+@pytest.fixture(autouse=True)
+def draws_are_the_same() -> None:
+    """What a test draws does not depend on which tests its process ran before."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - the shared one is what is meant
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture

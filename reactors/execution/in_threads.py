@@ -57,7 +57,7 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
 
     try:
         # Around all threads: so the last that ends is not the one that puts it back.
-        with numeric_threads.limited(), Interrupts() as interrupts, terminal.debug_threads(threads):
+        with numeric_threads.limited_from_the_start(), Interrupts() as interrupts, terminal.debug_threads(threads):
             try:
                 for worker, thread in enumerate(threads):
                     start(thread, f"worker {worker}")

@@ -20,7 +20,7 @@ def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bo
     """In this thread, where a debugger can follow."""
     binding = Binding(graph.elements, debug=debug)
     try:
-        with numeric_threads.limited():
+        with numeric_threads.limited_from_the_start():
             work(graph, image, memory, 0, binding, {})
     finally:
         binding.detach()

@@ -6,6 +6,7 @@ import os
 import resource
 import select
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -154,6 +155,51 @@ def test_numeric_libraries_use_one_thread_unless_the_environment_says_otherwise(
     for member in main.counters:
         assert set(member.threads.values()) == {number or 1}, member.threads
     assert threads() == before
+
+
+class Factor(rx.Reactor):
+    """Factors a matrix by torch's own LAPACK, whose last bits depend on its number of threads."""
+
+    @rx.reaction(rx.startup)
+    def compute(self) -> None:
+        import torch
+
+        matrix = torch.randn(300, 300, generator=torch.Generator().manual_seed(0))
+        self.found = torch.linalg.qr(matrix)[0].numpy().tobytes()
+
+
+RUNS = """
+{first}
+import reactors as rx
+from tests.runtime.test_setting import Factor
+
+if __name__ == "__main__":
+    for how in ({{"backend": "{backend}"}}, {{"backend": "inline"}}, {{"workers": 2}}, {{"workers": 2}}):
+        main = Factor()
+        rx.run(main, **how)
+        print(hash(main.found))
+"""
+
+
+@pytest.mark.parametrize("first", ["import torch", ""], ids=["loaded before", "loaded by a reaction"])
+@pytest.mark.parametrize(
+    ("backend", "environment"),
+    [("thread", {}), ("inline", {}), ("thread", {"OMP": "2"}), ("inline", {"OMP": "3", "MKL": "1"})],
+)
+def test_however_many_threads_compute_all_backends_find_the_same_bits(
+    tmp_path: Path, first: str, backend: str, environment: dict[str, str]
+) -> None:
+    """In a process of its own, for a library reads the environment when it is loaded."""
+    pytest.importorskip("torch")
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    said = {f"{name}_NUM_THREADS": number for name, number in environment.items()}
+    program = tmp_path / "program.py"
+    program.write_text(RUNS.format(first=first, backend=backend))
+    where = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONHASHSEED": "0"}
+    done = subprocess.run(
+        [sys.executable, program], env=kept | said | where, capture_output=True, text=True, check=True
+    )
+    assert len(set(done.stdout.split())) == 1, done.stdout
 
 
 def test_that_holds_where_torch_was_given_a_number_of_threads_before(monkeypatch: pytest.MonkeyPatch) -> None:

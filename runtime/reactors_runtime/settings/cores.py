@@ -28,6 +28,15 @@ def in_order() -> tuple[int, ...]:
     return tuple(processor for _, processor in sorted(turns))
 
 
+def number() -> int:
+    """How many cores this thread may use; processors that share one count once.
+
+    >>> 1 <= number() <= len(in_order())
+    True
+    """
+    return len({_core(processor) for processor in os.sched_getaffinity(0)})
+
+
 def _core(processor: int) -> str:
     try:
         return Path(_SIBLINGS.format(processor)).read_text(encoding="ascii")

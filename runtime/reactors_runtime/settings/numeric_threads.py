@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from reactors_runtime.settings import cores
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
@@ -53,6 +55,22 @@ def limited() -> AbstractContextManager[object]:
 
 
 @contextmanager
+def limited_from_the_start() -> Iterator[None]:
+    """`limited`, and libraries that are loaded until its exit begin with as many threads, and keep them."""
+    before = {name: os.environ.get(name) for name in _VARIABLES}
+    _fill_environment()
+    try:
+        with limited():
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
 def _interrupts_put_off() -> Iterator[None]:
     """Ctrl-C comes afterwards: libraries are found by callbacks from C, in which what its handler raises gets lost."""
     handler = signal.getsignal(signal.SIGINT)
@@ -87,7 +105,16 @@ def settle_worker() -> None:
     """In a fork of the server, where one thread is what libraries have: give them, and later ones, what is wanted."""
     openmp, blas = wanted()
     if (openmp, blas) != (1, 1):
+        if (torch := sys.modules.get("torch")) is not None:
+            # Its own MKL counts by itself, by default up to the cores, and is not found by threadpoolctl.
+            torch.set_num_threads(min(blas, cores.number()))
         limited()
+    _fill_environment()
+
+
+def _fill_environment() -> None:
+    """Say how many threads are wanted where the environment does not: libraries read it when they are loaded."""
+    openmp, blas = wanted()
     for name in _VARIABLES:
         if not _number(os.environ.get(name)):
             os.environ[name] = str(blas if name in _BLAS else openmp)
