@@ -97,7 +97,7 @@ class ParallelSimulation:
     def reset(self) -> None:
         """Begin an episode of all agents."""
         self._began, self._returns = self.steps, dict.fromkeys(self.possible, 0.0)
-        self.waiting, self.ended = {}, []
+        self.waiting, self.ended, self.steady = {}, [], False
         seed, self._fresh = self._fresh, None
         try:
             self._reset(seed)

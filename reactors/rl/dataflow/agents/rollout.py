@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 
 from reactors.rl.checkpoints.agents import agents_form, agents_state, restore_agents
 from reactors.rl.contract.agents import actions_of
-from reactors.rl.envs.agents.cast import width
+from reactors.rl.dataflow.agents.states import States
 from reactors.rl.envs.agents.masks import mask_of, unmasked
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
@@ -51,14 +50,16 @@ class AgentsRollout:
         self.dtypes = [
             team.experience(actions_of(cast, team), algorithm.remembered(actions_of(cast, team))) for team in self.teams
         ]
-        self.with_state = any(team.state is not None for team in self.teams)
+        self.states: States | None = None
         self.simulations: list[ParallelSimulation] = []
         self.views: list[_TeamRows] = []
 
     def open(self, seed: int, path: str) -> None:
         """Make the environments, and begin their episodes."""
         self.path = path
-        own_state = self.with_state and self.cast.state is not None
+        with_state = any(team.state is not None for team in self.teams)
+        own_state = with_state and self.cast.state is not None
+        self.states = States(self.cast) if with_state else None
         self.simulations = [
             simulation_of(
                 self.make, turns=self.cast.turns, seed=seed_of(seed, self.first_env + e),
@@ -95,6 +96,8 @@ class AgentsRollout:
         """The whole of round `number`; the episodes that ended in it."""
         episodes: list[Episode] = []
         opponents = acting.opponents
+        if self.states is not None:
+            self.states.begin()
         for view, each in zip(self.views, rows, strict=True):
             each[...] = np.zeros((), each.dtype)
             view.begin(each, None if opponents is None else opponents.learns)
@@ -118,7 +121,7 @@ class AgentsRollout:
 
     def _step(self, t: int, e: int, simulation: ParallelSimulation, actions: dict[Any, Any]) -> None:
         """Step an environment; `actions` are of those whom no team plays that learns."""
-        before = _state(simulation, self.cast, simulation.everything()) if self.with_state else None
+        before = None if self.states is None else self.states.before(e, simulation)
         for view in self.views:
             view.give(t, e, actions)
         try:
@@ -128,18 +131,13 @@ class AgentsRollout:
                 f"{self.path}: agent {error} is in no group", simulation.index, simulation.seed
             ) from error
         told = {outcome.agent: outcome for outcome in outcomes}
-        after = None
-        if self.with_state:
-            if simulation.episode is not None:  # what they saw last
-                seen = {agent: outcome.observation for agent, outcome in told.items()}
-            else:  # what they see who are there, and what those would go on from who are truncated
-                last = {agent: outcome.observation for agent, outcome in told.items() if outcome.truncated}
-                seen = {**simulation.everything(), **last}
-            after = _state(simulation, self.cast, seen, led_to=True)
         for view in self.views:
             view.take(t, e, told, simulation)
-            if view.team.state is not None:
-                view.rows["state"][t, e], view.rows["next_state"][t, e] = before, after
+        if self.states is not None:
+            after = self.states.after(e, simulation, told)
+            for view in self.views:
+                if view.team.state is not None:
+                    view.fields["state"][t, e], view.fields["next_state"][t, e] = before, after
 
     def _check(self, view: _TeamRows, rows: Any, number: int) -> None:
         """Refuse numbers that are none, by agent and step."""
@@ -174,31 +172,24 @@ class _TeamRows:
         self.put, self.put_together = writer(team.observation_space), rows_writer(team.observation_space)
         self.members = list(team.members)
         self.alive, self.gone = np.zeros((2, num_envs, len(team.members)), np.bool_)
-        self.learns = np.ones((num_envs, len(cast.agents)), np.bool_)
-        self.last: Any = None
-        self.rows: Any = None
+        self.learns: NDArray[np.bool_] | None = None
+        self.fields: dict[str, NDArray[Any]] = {}
 
     def begin(self, rows: Any, learns: NDArray[np.bool_] | None) -> None:
         """A round, whose rows these are; `learns` says who of each environment plays by what learns, or all do."""
-        self.rows = rows
-        if learns is not None:
-            self.learns = learns
-        self.fields = {name: rows[name] for name in rows.dtype.names}
+        self.learns, self.fields = learns, {name: rows[name] for name in rows.dtype.names}
 
     def end(self) -> None:
-        """Let go of the rows."""
-        self.rows, self.fields = None, {}
+        """Add up what the team was given, and let go of the rows."""
+        self.fields["rewards"].sum(-1, out=self.fields["reward"])
+        self.fields = {}
 
     def see(self, t: int, simulations: Sequence[ParallelSimulation]) -> NDArray[Any]:
         """What those see that are there, as records to act on."""
         obs, acted = self.fields["obs"][t], self.fields["acted"][t]
-        learns = self.learns[:, self.members].tolist()
-        present = [
-            [(j, agent) for j, agent in self.who if learns[e][j] and agent in simulation.observations]
-            for e, simulation in enumerate(simulations)
-        ]
+        present = [self._present(e, simulation) for e, simulation in enumerate(simulations)]
         for e, there in enumerate(present):
-            acted[e, [j for j, _ in there]] = True
+            acted[e, ... if there is self.who else [j for j, _ in there]] = True
         envs, agents = self.where = acted.nonzero()
         known = t > 0 and not self.team.masked  # masks of those who act are looked at more closely
         if known:  # what the last step led to, but where an episode begins
@@ -211,6 +202,17 @@ class _TeamRows:
         if self.team.masked:
             seen["mask"] = self.fields["masks"][t][envs, agents]
         return seen
+
+    def _present(self, e: int, simulation: ParallelSimulation) -> list[tuple[int, Any]]:
+        """Who of the team acts now in environment e, by what learns."""
+        if self.learns is None and simulation.steady:
+            return self.who
+        learns = self._learns(e)
+        return [(j, agent) for j, agent in self.who if learns[j] and agent in simulation.observations]
+
+    def _learns(self, e: int) -> list[bool]:
+        """Who of the team plays by what learns in environment e."""
+        return [True] * len(self.who) if self.learns is None else self.learns[e, self.members].tolist()
 
     def _note(
         self, which: str, t: int, e: int, simulation: ParallelSimulation, agents: list[tuple[int, Any]],
@@ -250,12 +252,10 @@ class _TeamRows:
     def take(self, t: int, e: int, told: Mapping[Any, Any], simulation: ParallelSimulation) -> None:
         """What the step of environment e led to."""
         fields, over, n = self.fields, simulation.episode is not None, len(self.who)
-        learns = self.learns[e, self.members].tolist()
+        learns = self._learns(e)
         if simulation.steady and all(learns):  # as in most steps; the flags are False already
             self._note("next_", t, e, simulation, self.who, [simulation.observations[agent] for _, agent in self.who])
-            rewards = [told[agent].reward for _, agent in self.who]
-            fields["rewards"][t, e] = rewards
-            fields["reward"][t, e] = fields["rewards"][t, e].sum()
+            fields["rewards"][t, e] = [told[agent].reward for _, agent in self.who]
             self.gone[e], self.alive[e], fields["next_acted"][t, e] = False, True, True
             return
         alive, rewards = self.alive[e].tolist(), [0.0] * n
@@ -285,28 +285,6 @@ class _TeamRows:
         self.gone[e], self.alive[e] = gone, alive
         fields["rewards"][t, e], fields["next_acted"][t, e] = rewards, follows
         fields["terminations"][t, e], fields["truncations"][t, e] = terminated, truncated
-        mine = fields["rewards"][t, e]
-        fields["reward"][t, e] = mine.sum()
         if over:
             broken_off = any(truncated)
             fields["truncated"][t, e], fields["terminated"][t, e] = broken_off, not broken_off
-
-
-def _state(
-    simulation: ParallelSimulation, cast: Cast, observations: Mapping[Any, Any], *, led_to: bool = False
-) -> NDArray[Any]:
-    """The environment's state, or what all see together."""
-    if cast.state is not None:
-        given = simulation.next_state if led_to else simulation.state
-        return cast.whole(given)
-    parts = []
-    for agent, space in zip(cast.agents, cast.observations, strict=True):
-        part = np.zeros(width(space), np.float32)
-        if agent in observations:
-            seen, _ = unmasked(observations[agent], simulation.infos.get(agent, {}))
-            if isinstance(space, gym.spaces.Discrete):
-                part[int(seen) - int(space.start)] = 1
-            else:
-                part[:] = np.asarray(seen, np.float32).ravel()
-        parts.append(part)
-    return np.concatenate(parts)
