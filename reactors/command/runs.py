@@ -7,18 +7,39 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactors.command.comparing import parting
 from reactors.command.options import as_json as _json
-from reactors.command.options import misuse, of_env, of_own_algorithm, of_run, options, run_in, runs_in
+from reactors.command.options import misuse, of_env, of_own_algorithm, of_run, options, runs_in
 from reactors.command.values import COUNT
 from reactors.errors import ArgumentError
 from reactors.reports.json_text import json_line
 from reactors.rl.options import Options
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reactors.rl.runs.run_folder import RunFolder
+
 _NO_FOLDERS = frozenset({"random", "past"})  # opponents
+
+
+def of_opponents(text: str) -> Callable[[Any], Any]:
+    """The option --against."""
+    return click.option("--against", "opponents", multiple=True, metavar="random|past|DIR", help=f"{text} Repeatable.")
+
+
+def _with_opponents(
+    folder: Path, opponents: Sequence[str], algorithm: str | None, env: str | None
+) -> tuple[RunFolder, dict[str, Any]]:
+    """The run in a folder, and opponents by what they were called."""
+    from reactors.rl.runs.trained_policy import loaded
+
+    runs = runs_in([folder, *(Path(each) for each in opponents if each not in _NO_FOLDERS)], algorithm, env)
+    return runs[folder], {each: each if each in _NO_FOLDERS else loaded(runs[Path(each)]) for each in opponents}
 
 
 @click.command("eval", short_help="Play greedy episodes with a trained policy.")
@@ -26,10 +47,7 @@ _NO_FOLDERS = frozenset({"random", "past"})  # opponents
 @of_own_algorithm
 @of_env
 @click.option("--episodes", type=COUNT, metavar="N", default=100, show_default=True)
-@click.option(
-    "--against", "opponents", multiple=True, metavar="random|past|DIR",
-    help="Many agents: play each group against this opponent, and print a table. Repeatable.",
-)  # fmt: skip
+@of_opponents("Many agents: play each group against this opponent, and print a table.")
 @options(Options, "seed")
 @_json
 def eval_command(
@@ -44,11 +62,8 @@ def eval_command(
         from reactors.rl.monitoring.evaluator import play
         from reactors.rl.runs.trained_policy import loaded
 
-        folders = [folder, *(Path(each) for each in opponents if each not in _NO_FOLDERS)]
-        runs = runs_in(folders, algorithm, env)
-        run = runs[folder]
+        run, others = _with_opponents(folder, opponents, algorithm, env)
         if opponents:
-            others = {each: each if each in _NO_FOLDERS else loaded(runs[Path(each)]) for each in opponents}
             table = loaded(run).against(others, episodes=episodes, seed=seed or 0)
             click.echo(json_line({"scores": [each._asdict() for each in table]}) if as_json else str(table))
             return
@@ -69,6 +84,7 @@ def eval_command(
 @of_own_algorithm
 @of_env
 @click.option("--episodes", type=COUNT, metavar="N", default=1, show_default=True)
+@of_opponents("Many agents: this opponent plays all groups, or agents, but one: another one in each episode.")
 @options(Options, "seed")
 @click.option(
     "--video",
@@ -78,19 +94,25 @@ def eval_command(
     help="Write videos into a folder, or one into a file, and open no window.  [without a name: DIR/played]",
 )
 def play_command(
-    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: str | None
-) -> None:
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, opponents: tuple[str, ...],
+    seed: int | None, video: str | None,
+) -> None:  # fmt: skip
     """Watch the policy of the run in DIR play."""
     with misuse():
+        from reactors.rl.monitoring.scores import Matches
         from reactors.rl.monitoring.watching import check_video, checked_target, film, headless, rendering, watch
+        from reactors.rl.runs.past_policies import opposing
+        from reactors.rl.runs.trained_policy import loaded
 
         target = None
         if video is not None:
             target = checked_target(Path(video) if video else folder / "played", episodes, "--video")
-        run = run_in(folder, algorithm, env)
+        run, others = _with_opponents(folder, opponents, algorithm, env)
+        policy = run.policy()
+        matches = Matches(*opposing(loaded(run), others), seed or 0) if others else None
         if target is not None:
             check_video(run.maker())
-            found = film(run.policy(), run.maker(), target, episodes, seed or 0)
+            found = film(policy, run.maker(), target, episodes, seed or 0, matches)
         else:
             if headless():
                 click.echo(
@@ -98,10 +120,11 @@ def play_command(
                     f"play: reactors play {folder} --video",
                     err=True,
                 )
-            found = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
+            found = watch(policy, rendering(run.maker(), "human"), episodes, seed or 0, playing=matches)
     for i, total in enumerate(found.returns):
         parts = ", ".join(f"{name} {each.returns[i]:.2f}" for name, each in found.parts.items())
-        click.echo(f"episode {i + 1}: return {total:.2f}{parts and f' ({parts})'}")
+        match = f", {matches[i].side} against {matches[i].opponent}" if matches else ""
+        click.echo(f"episode {i + 1}: return {total:.2f}{parts and f' ({parts})'}{match}")
     if target is not None:
         click.echo(f"videos are in {target}" if target.is_dir() else f"the video is {target}")
 

@@ -542,7 +542,7 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: rl.Evaluation([9.0]))
+    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_, **__: rl.Evaluation([9.0]))
     said = (
         "there is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so no window opens; to see it play: "
         f"reactors play {run} --video\n"

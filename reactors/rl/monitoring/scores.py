@@ -17,6 +17,7 @@ from reactors.rl.contract.agents import (
     memories_of,
     sides_of,
 )
+from reactors.rl.envs.simulation import seed_of
 from reactors.rl.monitoring.aligned import aligned
 from reactors.rl.monitoring.together import played
 
@@ -75,6 +76,71 @@ class Scores(list[Score]):
         return aligned(rows, words=2)
 
 
+class Opposed:
+    """Chooses greedily for the agents in `mine`, a set for each of n environments, and for others as an opponent does.
+
+    As `PlayingTogether` it is called with what all see, and told whose episodes are over.
+    """
+
+    def __init__(
+        self, company: Company, choosing: Sequence[Choosing], mine: Sequence[Container[Any]], seed: int
+    ) -> None:
+        self.choosing, self.mine, self.rng = choosing, mine, np.random.default_rng(seed)
+        self.playing, self.memories = PlayingTogether(company, len(mine)), [x.fresh(len(mine)) for x in choosing]
+
+    def __call__(self, seen: Sequence[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
+        """The actions of all who see something, by environment and agent."""
+        own = [{a: x for a, x in each.items() if a in self.mine[i]} for i, each in enumerate(seen)]
+        others = [{a: x for a, x in each.items() if a not in self.mine[i]} for i, each in enumerate(seen)]
+        actions = self.playing(own)
+        for each, known in zip(self.choosing, self.memories, strict=True):
+            act_for(each.cast, each.team, others, partial(by_memory, known, partial(each.choose, self.rng)), actions)
+        return actions
+
+    def ended(self, env: int, agents: Container[Any] | None = None) -> None:
+        """Reset the states of these agents in an environment; by default of all agents."""
+        self.playing.ended(env, agents)
+        for each, known in zip(self.choosing, self.memories, strict=True):
+            forget_those(known, each.cast, each.team, env, agents)
+
+
+class Match(NamedTuple):
+    """Which side of a company plays against which opponent."""
+
+    side: str
+    mine: frozenset[Any]
+    opponent: str
+    choosing: Sequence[Choosing]
+
+
+class Matches:
+    """Each side of a company, a group or, of a single group, an agent, against each of these opponents, in turn.
+
+    A match is `matches[episode]`, and `matches(episode)` plays it, as `watch_together` asks.
+    """
+
+    def __init__(self, company: Company, opponents: Mapping[str, Sequence[Choosing]], seed: int) -> None:
+        self.company, self.seed = company, seed
+        agents, alone = company.cast.agents, len(company.teams) == 1
+        self.all = [
+            Match(
+                str(agents[members[0]]) if alone else company.teams[team].name, frozenset(agents[i] for i in members),
+                name, choosing,
+            )
+            for name, choosing in opponents.items()
+            for team, members in sides_of(company.teams)
+        ]  # fmt: skip
+
+    def __getitem__(self, episode: int) -> Match:
+        """The match of an episode."""
+        return self.all[episode % len(self.all)]
+
+    def __call__(self, episode: int) -> Opposed:
+        """Who plays in an episode."""
+        match = self[episode]
+        return Opposed(self.company, match.choosing, [match.mine], seed_of(self.seed, episode))
+
+
 def scores(
     company: Company, opponents: Mapping[str, Sequence[Choosing]], make: Callable[[], Any], episodes: int, seed: int
 ) -> Scores:
@@ -94,25 +160,10 @@ def _games(
     seed: int,
 ) -> list[tuple[float, float]]:  # fmt: skip
     """Mean returns of a group's own agents and of the others in each episode; its sides take turns."""
-    cast, rng = company.cast, np.random.default_rng(seed)
+    cast = company.cast
     mine = [{cast.agents[i] for i in sides[episode % len(sides)]} for episode in range(episodes)]
-    playing, memories = PlayingTogether(company, episodes), [each.fresh(episodes) for each in choosing]
-
-    def choose(seen: list[dict[Any, Any]]) -> list[dict[Any, Any]]:
-        own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in enumerate(seen)]
-        others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in enumerate(seen)]
-        actions = playing(own)
-        for each, known in zip(choosing, memories, strict=True):
-            act_for(each.cast, each.team, others, partial(by_memory, known, partial(each.choose, rng)), actions)
-        return actions
-
-    def ended(i: int, gone: Container[Any] | None) -> None:
-        playing.ended(i, gone)
-        for each, known in zip(choosing, memories, strict=True):
-            forget_those(known, each.cast, each.team, i, gone)
-
-    found = []
-    for i, episode in enumerate(played(cast, make, episodes, seed, choose, ended)):
+    playing, found = Opposed(company, choosing, mine, seed), []
+    for i, episode in enumerate(played(cast, make, episodes, seed, playing)):
         returns = [*zip(cast.agents, episode.returns, strict=True)]
         own, others = ([x for agent, x in returns if (agent in mine[i]) is of_mine] for of_mine in (True, False))
         found.append((statistics.fmean(own), statistics.fmean(others)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reactors.rl.contract.agents import PlayingTogether
 from reactors.rl.envs.agents.masks import seen_by
@@ -19,10 +19,21 @@ if TYPE_CHECKING:
     from reactors.rl.episode import Episode
 
 
+class Together(Protocol):
+    """Who chooses for all agents in n environments, as `PlayingTogether` does."""
+
+    def __call__(self, observations: Sequence[Mapping[Any, Any]], /) -> Sequence[Mapping[Any, Any]]:
+        """The actions of all who see something, by environment and agent."""
+        ...
+
+    def ended(self, env: int, agents: Container[Any] | None = None, /) -> None:
+        """Hear whose episodes are over in an environment; by default those of all agents."""
+        ...
+
+
 def play_together(company: Company, make: Callable[[], Any], episodes: int, seed: int) -> list[Episode]:
     """So many greedy episodes, each in an environment with a seed of its own, in their order."""
-    playing = PlayingTogether(company, episodes)
-    return played(company.cast, make, episodes, seed, playing, playing.ended)
+    return played(company.cast, make, episodes, seed, PlayingTogether(company, episodes))
 
 
 def played(
@@ -30,24 +41,19 @@ def played(
     make: Callable[[], Any],
     episodes: int,
     seed: int,
-    choose: Callable[[list[dict[Any, Any]]], Sequence[Mapping[Any, Any]]],
-    ended: Callable[[int, Container[Any] | None], None],
+    playing: Together,
 ) -> list[Episode]:
-    """So many episodes, each in an environment with a seed of its own, in their order.
-
-    `choose` gives the actions of all who see something, by environment and agent, and `ended` is told whose episodes
-    are over, as `PlayingTogether` has both.
-    """
+    """So many episodes, each in an environment with a seed of its own, in their order."""
     simulations = [simulation_of(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
     found: list[Episode | None] = [None] * episodes
     try:
         for simulation in simulations:
             simulation.reset()
         while None in found:
-            chosen = choose([seen_by(each, cast) if found[i] is None else {} for i, each in enumerate(simulations)])
+            chosen = playing([seen_by(each, cast) if found[i] is None else {} for i, each in enumerate(simulations)])
             for i in [i for i, episode in enumerate(found) if episode is None]:
                 found[i], gone = advance(simulations[i], chosen[i])
-                ended(i, gone)
+                playing.ended(i, gone)
     finally:
         for simulation in simulations:
             simulation.close()
@@ -55,23 +61,29 @@ def played(
 
 
 def watch_together(
-    company: Company, env: Any, episodes: int, seed: int, shown: Callable[[int], None] = lambda _: None
+    company: Company,
+    env: Any,
+    episodes: int,
+    seed: int,
+    shown: Callable[[int], None] = lambda _: None,
+    playing: Callable[[int], Together] | None = None,
 ) -> Evaluation:
     """Greedy episodes one after another in an environment, which is closed then; what they come to.
 
-    `shown` is called with the number of the episode when it has begun, and after each step.
+    `shown` is called with the number of the episode when it has begun, and after each step. `playing` gives who
+    chooses for all in an episode; by default the company does.
     """
-    found, playing = [], PlayingTogether(company, 1)
+    found = []
     simulation = simulation_of(lambda: env, seed=seed, path="the episode", stays=True)
     try:
         for number in range(episodes):
             simulation.begin_with(seed_of(seed, number))
             shown(number)
-            episode = None
+            episode, together = None, PlayingTogether(company, 1) if playing is None else playing(number)
             while episode is None:
-                (actions,) = playing([seen_by(simulation, company.cast)])
+                (actions,) = together([seen_by(simulation, company.cast)])
                 episode, gone = advance(simulation, actions)
-                playing.ended(0, gone)
+                together.ended(0, gone)
                 shown(number)
             found.append(episode)
     finally:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.rl.contract.algorithm import Policy
+    from reactors.rl.monitoring.together import Together
 
 MP4 = ".mp4"
 OTHERS = {".avi", ".gif", ".mkv", ".mov", ".webm"}  # of videos, which the recorder of Gymnasium does not write
@@ -80,45 +81,63 @@ def checked_target(given: Path, episodes: int, option: str) -> Path:
     return given
 
 
-def film(policy: Policy, make: Callable[..., Any], target: Path, episodes: int, seed: int) -> Evaluation:
-    """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; what they come to."""
+def film(
+    policy: Policy,
+    make: Callable[..., Any],
+    target: Path,
+    episodes: int,
+    seed: int,
+    playing: Callable[[int], Together] | None = None,
+) -> Evaluation:
+    """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; what they come to.
+
+    `playing` is as in `watch_together`.
+    """
     if target.suffix != MP4 or target.is_dir():
-        return _recorded(policy, make, target, episodes, seed)
+        return _recorded(policy, make, target, episodes, seed, playing)
     with TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as beside:
         folder = Path(beside) / "videos"
-        found = _recorded(policy, make, folder, episodes, seed)
+        found = _recorded(policy, make, folder, episodes, seed, playing)
         for file in folder.glob(f"*{MP4}"):
             file.replace(target)
     return found
 
 
-def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> Evaluation:
+def _recorded(
+    policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int, playing: Any
+) -> Evaluation:
     env = rendering(make, "rgb_array")
     films = Films(folder, (env.metadata or {}).get("render_fps", 30))
     try:
-        return watch(policy, env, episodes, seed, lambda number: films.add(number, env.render()))
+        return watch(policy, env, episodes, seed, lambda number: films.add(number, env.render()), playing)
     finally:
         films.close()
 
 
 def watch(
-    policy: Policy, env: Any, episodes: int, seed: int, shown: Callable[[int], None] = lambda _: None
+    policy: Policy,
+    env: Any,
+    episodes: int,
+    seed: int,
+    shown: Callable[[int], None] = lambda _: None,
+    playing: Callable[[int], Together] | None = None,
 ) -> Evaluation:
     """Greedy episodes one after another in an environment, which is closed then; what they come to.
 
-    `shown` is called with the number of the episode when it has begun, and after each step.
+    `shown` is called with the number of the episode when it has begun, and after each step; `playing` is as in
+    `watch_together`.
     """
     if isinstance(policy, Company):
-        return watch_together(policy, env, episodes, seed, shown)
+        return watch_together(policy, env, episodes, seed, shown, playing)
     taken = reader(env.action_space)
     returns = []
     try:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed_of(seed, number))
             shown(number)
-            total, over, playing = 0.0, False, Playing(policy, 1)
+            total, over, player = 0.0, False, Playing(policy, 1)
             while not over:
-                action = playing(np.asarray(obs)[None])[0]
+                action = player(np.asarray(obs)[None])[0]
                 obs, reward, terminated, truncated, _ = env.step(action if taken is None else taken(action))
                 total += float(reward)
                 over = terminated or truncated

@@ -17,7 +17,7 @@ from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
 from reactors.rl.monitoring.scores import scores
 from reactors.rl.public import public
-from reactors.rl.runs.past_policies import choosing, past_in
+from reactors.rl.runs.past_policies import opposing, past_in
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -104,10 +104,8 @@ class TrainedPolicy:
         [('random', 4), ('round 0', 4), ('round 2', 4)]
         """
         _check_numbers("against", episodes, seed)
-        if not isinstance(self.policy, Company) or len(self.policy.cast.agents) < 2:
-            raise ArgumentError(f"against: {self.algorithm.name} has one agent here, and no opponents")
-        found = choosing(self.policy, self.past, opponents, repr(self))
-        return scores(self.policy, found, self.make, episodes, seed)
+        company, found = opposing(self, opponents)
+        return scores(company, found, self.make, episodes, seed)
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""

@@ -15,6 +15,9 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError
+from reactors.rl.monitoring.scores import Matches
+from reactors.rl.monitoring.watching import watch
+from reactors.rl.runs.past_policies import opposing
 from reactors.rl.runs.settings import algorithm_named
 from tests.rl.agents.comers import Comers
 
@@ -154,6 +157,19 @@ def test_past_policies_play_as_the_run_that_they_are_of() -> None:
     assert_it_plays_itself(then, games_of(learner, last, 6), ALONE)
 
 
+@pytest.mark.parametrize("recurrent", [{}, {"recurrent": 6, "sequence": 4}], ids=["", "recurrent"])
+def test_who_is_watched_plays_one_side_after_the_other(recurrent: dict[str, Any]) -> None:
+    learner, other = trained(rl.IPPO(**SMALL), alike), trained(rl.IDQN(**REPLAY, **recurrent), alike)
+    matches = Matches(*opposing(learner, {"other": other}), 5)
+    Kept.games.clear()
+    watch(learner.policy, alike(), 6, 5, playing=matches)
+    games = [game for game in Kept.games if game]
+    assert len(games) == 6
+    assert_it_plays_itself(other, games, ALONE)
+    assert_it_plays_itself(learner, games, [{"a_0", "a_1", "a_2"} - side for side in ALONE])
+    assert [(matches[i].side, matches[i].opponent) for i in (0, 1, 5)] == [(f"a_{i}", "other") for i in (0, 1, 2)]
+
+
 # ---- the command line ----
 
 OWN = """
@@ -188,6 +204,25 @@ def test_the_command_plays_runs_of_any_algorithm_against_each_other(tmp_path: Pa
     assert done.exit_code == 0, done.output
     (found,) = learner.against({two: other}, episodes=3, seed=4)
     assert json.loads(done.output) == {"scores": [found._asdict()]}
+
+
+def test_a_match_can_be_filmed(tmp_path: Path) -> None:
+    pytest.importorskip("moviepy")
+    one, two = (trained(rl.IPPO(**SMALL), TIC_TAC_TOE).save(tmp_path / name) for name in ("one", "two"))
+    videos = tmp_path / "videos"
+    against = ["--against", "random", "--against", str(two)]
+    done = CliRunner().invoke(main, ["play", str(one), *against, "--episodes", "3", "--video", str(videos)])
+    assert done.exit_code == 0, done.output
+    sides = [line.partition("), ")[2] for line in done.output.splitlines()[:3]]
+    assert sides == ["player_1 against random", "player_2 against random", f"player_1 against {two}"]
+    assert len([*videos.glob("*.mp4")]) == 3
+
+
+def test_a_single_agent_has_no_match(tmp_path: Path) -> None:
+    alone = rl.train(rl.A2C(num_envs=2, horizon=4, hidden=(4,)), "CartPole-v1", total_steps=16)
+    done = CliRunner().invoke(main, ["play", str(alone.save(tmp_path / "run")), "--against", "random"])
+    assert done.exit_code == 2
+    assert "A2C has one agent here, and no opponents" in done.output
 
 
 def test_the_command_says_how_a_run_comes_by_past_policies(tmp_path: Path) -> None:
