@@ -162,13 +162,13 @@ class Critics(nn.Module):
         """The biases of all hidden layers, the torso's included."""
         return [*biases(self.torso), *self.biases[:-1]]
 
-    def forward(self, obs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-        """The values of actions by every critic."""
+    def forward(self, obs: torch.Tensor, actions: torch.Tensor, n: int | None = None) -> torch.Tensor:
+        """The values of actions by every critic, or by the first n."""
         features = obs if self.torso is None else self.torso(obs)
-        x = torch.cat([features, actions], 1).expand(len(self.kernels[0]), -1, -1)
+        x = torch.cat([features, actions], 1).expand(n or len(self.kernels[0]), -1, -1)
         last = len(self.kernels) - 1
         for i, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
-            x = torch.baddbmm(bias, x, kernel)
+            x = torch.baddbmm(bias[:n], x, kernel[:n])
             if i < last:
                 x = torch.relu_(x)
         return x.squeeze(2)

@@ -104,7 +104,7 @@ class TD3Learning(ActorAndCritics):
         obs = self.inputs(batch["obs"])
         self.critics.requires_grad_(False)
         actions = self.actor(obs)
-        loss = -self.critics(obs, actions)[0].mean()
+        loss = -self.critics(obs, actions, 1).mean()
         yield from self.descend("actor", loss)
         self.critics.requires_grad_(True)
         self.actor_loss = loss.detach()
