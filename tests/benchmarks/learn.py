@@ -159,6 +159,8 @@ def write(found: list[dict[str, Any]]) -> None:
             digits = 2 if env == "Catch" else 1
             line += f" {at_goal} of {len(group)} | {min(returns):.{digits}f}, {statistics.median(returns):.{digits}f} |"
         lines.append(line)
+    if without := sum(not row.get("digest") for row in ordered):
+        lines += ["", f"Of {len(ordered)} runs {without} were made before a run had a digest."]
     (DOCS / "learn.md").write_text("\n".join(lines) + "\n")
     pictures(groups)
 
