@@ -39,7 +39,7 @@ def nothing_is_left() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def draws_are_the_same() -> None:
-    """What a test draws does not depend on which tests its process ran before."""
+    """What a test draws from generators that all share does not depend on tests before it, once torch is loaded."""
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the shared one is what is meant
     if torch := sys.modules.get("torch"):

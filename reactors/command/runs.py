@@ -83,8 +83,8 @@ def eval_command(
 @of_run
 @of_own_algorithm
 @of_env
-@click.option("--episodes", type=COUNT, metavar="N", default=1, show_default=True)
-@of_opponents("Many agents: this opponent plays all groups, or agents, but one: another one in each episode.")
+@click.option("--episodes", type=COUNT, metavar="N", help="[default: 1; with --against, all matches once]")
+@of_opponents("Many agents: let this opponent play all but one group, or agent; each of them has its turn.")
 @options(Options, "seed")
 @click.option(
     "--video",
@@ -94,7 +94,7 @@ def eval_command(
     help="Write videos into a folder, or one into a file, and open no window.  [without a name: DIR/played]",
 )
 def play_command(
-    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, opponents: tuple[str, ...],
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int | None, opponents: tuple[str, ...],
     seed: int | None, video: str | None,
 ) -> None:  # fmt: skip
     """Watch the policy of the run in DIR play."""
@@ -104,15 +104,15 @@ def play_command(
         from reactors.rl.runs.past_policies import opposing
         from reactors.rl.runs.trained_policy import loaded
 
-        target = None
-        if video is not None:
-            target = checked_target(Path(video) if video else folder / "played", episodes, "--video")
         run, others = _with_opponents(folder, opponents, algorithm, env)
-        policy = run.policy()
-        matches = Matches(*opposing(loaded(run), others), seed or 0) if others else None
+        trained = loaded(run)
+        matches = Matches(*opposing(trained, others), seed or 0) if others else None
+        n, target = episodes or (len(matches) if matches else 1), None
+        if video is not None:
+            target = checked_target(Path(video) if video else folder / "played", n, "--video")
         if target is not None:
             check_video(run.maker())
-            found = film(policy, run.maker(), target, episodes, seed or 0, matches)
+            found = film(trained.policy, run.maker(), target, n, seed or 0, matches)
         else:
             if headless():
                 click.echo(
@@ -120,7 +120,7 @@ def play_command(
                     f"play: reactors play {folder} --video",
                     err=True,
                 )
-            found = watch(policy, rendering(run.maker(), "human"), episodes, seed or 0, playing=matches)
+            found = watch(trained.policy, rendering(run.maker(), "human"), n, seed or 0, playing=matches)
     for i, total in enumerate(found.returns):
         parts = ", ".join(f"{name} {each.returns[i]:.2f}" for name, each in found.parts.items())
         match = f", {matches[i].side} against {matches[i].opponent}" if matches else ""

@@ -14,6 +14,7 @@ from reactors.code.chains import named, within
 from reactors.code.functions import own_code
 from reactors.journals.journal import FORMAT
 from reactors.reports.trace_header import header as of_trace
+from reactors_runtime.settings.numeric_environment import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +46,7 @@ def header(graph: Graph, image: Image, seed: int, backend: str) -> dict[str, Any
             "python": platform.python_version(),
             **_versions(),
             "processor": _processor(),
-            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
+            "OMP_NUM_THREADS": given().get("OMP_NUM_THREADS"),
             "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED"),
         },
         "parameters": {reactor.path: parameters(reactor) for reactor in graph.reactors},

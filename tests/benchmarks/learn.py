@@ -160,7 +160,7 @@ def write(found: list[dict[str, Any]]) -> None:
             line += f" {at_goal} of {len(group)} | {min(returns):.{digits}f}, {statistics.median(returns):.{digits}f} |"
         lines.append(line)
     if without := sum(not row.get("digest") for row in ordered):
-        lines += ["", f"Of {len(ordered)} runs {without} were made before a run had a digest."]
+        lines += ["", f"Of {len(ordered)} runs, {without} were made before a run had a digest."]
     (DOCS / "learn.md").write_text("\n".join(lines) + "\n")
     pictures(groups)
 

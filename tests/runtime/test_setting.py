@@ -158,14 +158,14 @@ def test_numeric_libraries_use_one_thread_unless_the_environment_says_otherwise(
 
 
 class Factor(rx.Reactor):
-    """Factors a matrix by torch's own LAPACK, whose last bits depend on its number of threads."""
+    """Factors a matrix by torch's own LAPACK, and adds up by OpenMP: last bits depend on the number of threads."""
 
     @rx.reaction(rx.startup)
     def compute(self) -> None:
         import torch
 
-        matrix = torch.randn(300, 300, generator=torch.Generator().manual_seed(0))
-        self.found = torch.linalg.qr(matrix)[0].numpy().tobytes()
+        numbers = torch.randn(90_000, generator=torch.Generator().manual_seed(0))
+        self.found = torch.linalg.qr(numbers.view(300, 300))[0].numpy().tobytes() + numbers.mean().numpy().tobytes()
 
 
 RUNS = """
@@ -181,10 +181,14 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("first", ["import torch", ""], ids=["loaded before", "loaded by a reaction"])
+@pytest.mark.parametrize(
+    "first",
+    ["import torch", "", "import torch; torch.set_num_threads(2)"],
+    ids=["loaded before", "loaded by a reaction", "with a number of its own"],
+)
 @pytest.mark.parametrize(
     ("backend", "environment"),
-    [("thread", {}), ("inline", {}), ("thread", {"OMP": "2"}), ("inline", {"OMP": "3", "MKL": "1"})],
+    [("thread", {}), ("inline", {}), ("thread", {"OMP": "2"}), ("inline", {"OMP": "2", "MKL": "1"})],
 )
 def test_however_many_threads_compute_all_backends_find_the_same_bits(
     tmp_path: Path, first: str, backend: str, environment: dict[str, str]
@@ -200,6 +204,56 @@ def test_however_many_threads_compute_all_backends_find_the_same_bits(
         [sys.executable, program], env=kept | said | where, capture_output=True, text=True, check=True
     )
     assert len(set(done.stdout.split())) == 1, done.stdout
+
+
+def numbers_said() -> dict[str, str | None]:
+    return {name: os.environ.get(f"{name}_NUM_THREADS") for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
+
+
+class Waits(rx.Reactor):
+    """Says what the environment has once `go` is set."""
+
+    def __init__(self, there: threading.Event, go: threading.Event) -> None:
+        self.there, self.go = there, go
+
+    @rx.reaction(rx.startup)
+    def look(self) -> None:
+        self.there.set()
+        assert self.go.wait(20)
+        self.said = numbers_said()
+
+
+def test_runs_that_overlap_say_how_many_threads_until_the_last_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in numbers_said():
+        monkeypatch.delenv(f"{name}_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "many")  # what is no number is as if it were not there
+    before = numbers_said()
+    waiting = [Waits(threading.Event(), threading.Event()) for _ in range(2)]
+    threads = [threading.Thread(target=rx.run, args=(each,), kwargs={"backend": "inline"}) for each in waiting]
+    for thread, each in zip(threads, waiting, strict=True):
+        thread.start()
+        assert each.there.wait(20)
+    filled = dict.fromkeys(before, "1")
+    for thread, each in zip(threads, waiting, strict=True):
+        assert numbers_said() == filled
+        assert {name: servers.environment().get(f"{name}_NUM_THREADS") for name in before} == before
+        each.go.set()
+        thread.join()
+        assert each.said == filled
+    assert numbers_said() == before
+
+
+def test_what_a_program_says_itself_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Says(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def say(self) -> None:
+            os.environ["OMP_NUM_THREADS"] = "5"
+
+    for name in numbers_said():
+        monkeypatch.delenv(f"{name}_NUM_THREADS", raising=False)
+    rx.run(Says(), backend="inline")
+    assert numbers_said() == {"OMP": "5", "MKL": None, "OPENBLAS": None, "NUMEXPR": None}
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")  # so that it is taken back
 
 
 def test_that_holds_where_torch_was_given_a_number_of_threads_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,7 +148,9 @@ class ParallelSimulation:
             self._tell(infos)
         else:
             self._end(failed=False)
-            if not self.stays:
+            if not self.stays:  # the next episode may be written into the same arrays
+                outcomes = [outcome._replace(observation=_copied(outcome.observation)) for outcome in outcomes]
+                self.final_infos = {agent: _copied(info) for agent, info in self.final_infos.items()}
                 led_to = self.next_state
                 self._begin_next()
                 self.next_state = led_to
@@ -264,3 +266,10 @@ class ParallelSimulation:
         else:
             fact = f"failed in {what}: {in_words(error)}"
         return SimulationError(f"{self.path} {at} {fact}{remedy}", self.index, self.seed)
+
+
+def _copied(value: Any) -> Any:
+    """An observation or info with arrays of its own."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return {name: _copied(each) for name, each in value.items()} if isinstance(value, dict) else value

@@ -114,7 +114,7 @@ class Match(NamedTuple):
 
 
 class Matches:
-    """Each side of a company, a group or, of a single group, an agent, against each of these opponents, in turn.
+    """Each side of a company, a group or, of a single group, an agent, against all of these opponents, then the next.
 
     A match is `matches[episode]`, and `matches(episode)` plays it, as `watch_together` asks.
     """
@@ -127,9 +127,13 @@ class Matches:
                 str(agents[members[0]]) if alone else company.teams[team].name, frozenset(agents[i] for i in members),
                 name, choosing,
             )
-            for name, choosing in opponents.items()
             for team, members in sides_of(company.teams)
+            for name, choosing in opponents.items()
         ]  # fmt: skip
+
+    def __len__(self) -> int:
+        """How many different ones there are."""
+        return len(self.all)
 
     def __getitem__(self, episode: int) -> Match:
         """The match of an episode."""
@@ -138,7 +142,7 @@ class Matches:
     def __call__(self, episode: int) -> Opposed:
         """Who plays in an episode."""
         match = self[episode]
-        return Opposed(self.company, match.choosing, [match.mine], seed_of(self.seed, episode))
+        return Opposed(self.company, match.choosing, [match.mine], seed_of(self.seed, episode, 1))  # not the game's
 
 
 def scores(

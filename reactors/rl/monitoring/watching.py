@@ -91,7 +91,7 @@ def film(
 ) -> Evaluation:
     """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; what they come to.
 
-    `playing` is as in `watch_together`.
+    `playing`, of many agents, is as in `watch_together`.
     """
     if target.suffix != MP4 or target.is_dir():
         return _recorded(policy, make, target, episodes, seed, playing)
@@ -124,8 +124,8 @@ def watch(
 ) -> Evaluation:
     """Greedy episodes one after another in an environment, which is closed then; what they come to.
 
-    `shown` is called with the number of the episode when it has begun, and after each step; `playing` is as in
-    `watch_together`.
+    `shown` is called with the number of the episode when it has begun, and after each step; `playing`, of many agents,
+    is as in `watch_together`.
     """
     if isinstance(policy, Company):
         return watch_together(policy, env, episodes, seed, shown, playing)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactors_runtime.processes.messages import mapped, pair, readable
-from reactors_runtime.settings.numeric_threads import one_thread
+from reactors_runtime.settings.numeric_environment import given, one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,7 +57,7 @@ class ServerDied(Exception):  # noqa: N818 - it is what happened
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """The caller's environment with changes."""
-    return dict(os.environ) | dict(changes or {})
+    return given() | dict(changes or {})
 
 
 def search_path() -> list[str]:

@@ -11,30 +11,18 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 from reactors_runtime.settings import cores
+from reactors_runtime.settings.numeric_environment import fill, filled, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
 _ROOM = 8  # descriptors
-_BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_VARIABLES = (*_BLAS, "OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-
-
-def one_thread(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which numeric libraries start with one thread."""
-    return dict(environment) | dict.fromkeys(_VARIABLES, "1")
-
-
-def wanted() -> tuple[int, int]:
-    """How many threads the environment wants for OpenMP and for BLAS."""
-    openmp = _number(os.environ.get("OMP_NUM_THREADS")) or 1
-    return openmp, next((number for name in _BLAS if (number := _number(os.environ.get(name)))), openmp)
 
 
 def limited() -> AbstractContextManager[object]:
@@ -45,29 +33,24 @@ def limited() -> AbstractContextManager[object]:
     from threadpoolctl import threadpool_limits
 
     openmp, blas = wanted()
-    if (torch := sys.modules.get("torch")) is not None:
-        # Where torch.set_num_threads was called, torch gives each thread that number when it first asks for one.
-        torch.get_num_threads()
     _check_room()
+    until = ExitStack()
     with _interrupts_put_off():
-        limit: AbstractContextManager[object] = threadpool_limits({"openmp": openmp, "blas": blas})
-    return limit
+        if (torch := sys.modules.get("torch")) is not None:
+            until.callback(torch.set_num_threads, torch.get_num_threads())
+        until.enter_context(threadpool_limits({"openmp": openmp, "blas": blas}))
+        if torch is not None:
+            # threadpoolctl does not find torch's own MKL. In a torch that is loaded later, MKL has as many as this, by
+            # default not more than cores, and OpenMP as many as MKL.
+            torch.set_num_threads(min(blas, cores.number()))
+    return until
 
 
 @contextmanager
 def limited_from_the_start() -> Iterator[None]:
     """`limited`, and libraries that are loaded until its exit begin with as many threads, and keep them."""
-    before = {name: os.environ.get(name) for name in _VARIABLES}
-    _fill_environment()
-    try:
-        with limited():
-            yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    with filled(), limited():
+        yield
 
 
 @contextmanager
@@ -103,28 +86,6 @@ def _check_room() -> None:
 
 def settle_worker() -> None:
     """In a fork of the server, where one thread is what libraries have: give them, and later ones, what is wanted."""
-    openmp, blas = wanted()
-    if (openmp, blas) != (1, 1):
-        if (torch := sys.modules.get("torch")) is not None:
-            # Its own MKL counts by itself, by default up to the cores, and is not found by threadpoolctl.
-            torch.set_num_threads(min(blas, cores.number()))
+    if wanted() != (1, 1):
         limited()
-    _fill_environment()
-
-
-def _fill_environment() -> None:
-    """Say how many threads are wanted where the environment does not: libraries read it when they are loaded."""
-    openmp, blas = wanted()
-    for name in _VARIABLES:
-        if not _number(os.environ.get(name)):
-            os.environ[name] = str(blas if name in _BLAS else openmp)
-
-
-def _number(text: str | None) -> int | None:
-    """The first of what may be a list by level of nesting; none where the libraries would not understand it either.
-
-    >>> _number("4"), _number("2,1"), _number(""), _number(None)
-    (4, 2, None, None)
-    """
-    head = (text or "").partition(",")[0].strip()
-    return int(head) or None if head.isdecimal() else None
+    fill()

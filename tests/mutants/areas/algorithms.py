@@ -436,8 +436,8 @@ MISTAKES = (
             ),
             Mistake(
                 "TD3's actor descends where it should climb",
-                "loss = -self.critics(obs, actions)[0].mean()",
-                "loss = self.critics(obs, actions)[0].mean()",
+                "loss = -self.critics(obs, actions, 1).mean()",
+                "loss = self.critics(obs, actions, 1).mean()",
             ),
             Mistake(
                 "TD3's critics follow the actor that learns",

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError
+from reactors.rl.envs.simulation import seed_of
 from reactors.rl.monitoring.scores import Matches
 from reactors.rl.monitoring.watching import watch
 from reactors.rl.runs.past_policies import opposing
@@ -170,6 +171,17 @@ def test_who_is_watched_plays_one_side_after_the_other(recurrent: dict[str, Any]
     assert [(matches[i].side, matches[i].opponent) for i in (0, 1, 5)] == [(f"a_{i}", "other") for i in (0, 1, 2)]
 
 
+def test_each_group_meets_each_opponent_before_the_next_one_does() -> None:
+    learner, other = trained(rl.MAPPO(**SMALL, **KINDS), masked), trained(rl.VDN(**REPLAY, **KINDS), masked)
+    matches = Matches(*opposing(learner, {"one": other, "random": "random"}), 5)
+    assert [(each.side, each.opponent) for each in matches.all] == [
+        ("a", "one"), ("a", "random"), ("b", "one"), ("b", "random"),
+    ]  # fmt: skip
+    assert (matches[5].side, {*matches[2].mine}) == ("a", {"b_1", "b_3"})
+    drawn = matches(0).rng.integers(1 << 30, size=9)
+    assert (drawn != np.random.default_rng(seed_of(5, 0)).integers(1 << 30, size=9)).all()  # not what is dealt
+
+
 # ---- the command line ----
 
 OWN = """
@@ -211,11 +223,11 @@ def test_a_match_can_be_filmed(tmp_path: Path) -> None:
     one, two = (trained(rl.IPPO(**SMALL), TIC_TAC_TOE).save(tmp_path / name) for name in ("one", "two"))
     videos = tmp_path / "videos"
     against = ["--against", "random", "--against", str(two)]
-    done = CliRunner().invoke(main, ["play", str(one), *against, "--episodes", "3", "--video", str(videos)])
+    done = CliRunner().invoke(main, ["play", str(one), *against, "--video", str(videos)])
     assert done.exit_code == 0, done.output
-    sides = [line.partition("), ")[2] for line in done.output.splitlines()[:3]]
-    assert sides == ["player_1 against random", "player_2 against random", f"player_1 against {two}"]
-    assert len([*videos.glob("*.mp4")]) == 3
+    sides = [line.partition("), ")[2] for line in done.output.splitlines()[:4]]
+    assert sides == [f"player_{i} against {other}" for i in (1, 2) for other in ("random", two)]
+    assert len([*videos.glob("*.mp4")]) == 4
 
 
 def test_a_single_agent_has_no_match(tmp_path: Path) -> None:

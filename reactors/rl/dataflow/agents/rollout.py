@@ -187,7 +187,8 @@ class _TeamRows:
     def see(self, t: int, simulations: Sequence[ParallelSimulation]) -> NDArray[Any]:
         """What those see that are there, as records to act on."""
         obs, acted = self.fields["obs"][t], self.fields["acted"][t]
-        present = [self._present(e, simulation) for e, simulation in enumerate(simulations)]
+        learns = None if self.learns is None else self.learns[:, self.members].tolist()
+        present = [self._present(simulation, learns and learns[e]) for e, simulation in enumerate(simulations)]
         for e, there in enumerate(present):
             acted[e, ... if there is self.who else [j for j, _ in there]] = True
         envs, agents = self.where = acted.nonzero()
@@ -203,16 +204,11 @@ class _TeamRows:
             seen["mask"] = self.fields["masks"][t][envs, agents]
         return seen
 
-    def _present(self, e: int, simulation: ParallelSimulation) -> list[tuple[int, Any]]:
-        """Who of the team acts now in environment e, by what learns."""
-        if self.learns is None and simulation.steady:
-            return self.who
-        learns = self._learns(e)
-        return [(j, agent) for j, agent in self.who if learns[j] and agent in simulation.observations]
-
-    def _learns(self, e: int) -> list[bool]:
-        """Who of the team plays by what learns in environment e."""
-        return [True] * len(self.who) if self.learns is None else self.learns[e, self.members].tolist()
+    def _present(self, simulation: ParallelSimulation, learns: list[bool] | None) -> list[tuple[int, Any]]:
+        """Who of the team acts now, by what learns: of all, or of those who do."""
+        if learns is None:
+            return self.who if simulation.steady else [x for x in self.who if x[1] in simulation.observations]
+        return [x for x in self.who if learns[x[0]] and x[1] in simulation.observations]
 
     def _note(
         self, which: str, t: int, e: int, simulation: ParallelSimulation, agents: list[tuple[int, Any]],
@@ -252,7 +248,7 @@ class _TeamRows:
     def take(self, t: int, e: int, told: Mapping[Any, Any], simulation: ParallelSimulation) -> None:
         """What the step of environment e led to."""
         fields, over, n = self.fields, simulation.episode is not None, len(self.who)
-        learns = self._learns(e)
+        learns = [True] * n if self.learns is None else self.learns[e, self.members].tolist()
         if simulation.steady and all(learns):  # as in most steps; the flags are False already
             self._note("next_", t, e, simulation, self.who, [simulation.observations[agent] for _, agent in self.who])
             fields["rewards"][t, e] = [told[agent].reward for _, agent in self.who]

@@ -89,5 +89,5 @@ class JoinedObservations:
             if start is None:
                 whole[place] = np.asarray(seen).ravel()
             else:
-                whole[place.start + int(seen) - start] = 1
+                whole[place][int(seen) - start] = 1
         return whole
