@@ -46,7 +46,25 @@ void rx__show_spans(rx_worker *w)
 /* ---- time ------------------------------------------------------------------------------------------------- */
 
 #ifdef __x86_64__
-enum { MEASURE_NS = 1000000 };
+enum { MEASURE_NS = 1000000, NEAR = 4096, TRIES = 4 };
+
+/* The system's time, and the counter's at the same moment: the nearest of some, since a thread may be interrupted between
+ * the two for as long as it pleases others. */
+static int64_t both(uint64_t *count)
+{
+    int64_t found = 0;
+    uint64_t nearest = UINT64_MAX;
+    for (int i = 0; i < TRIES && nearest > NEAR; i++) {
+        uint64_t before = __builtin_ia32_rdtsc();
+        int64_t now = rx__clock();
+        uint64_t apart = __builtin_ia32_rdtsc() - before;
+        if (apart >= nearest) continue;
+        nearest = apart;
+        found = now;
+        *count = before + apart / 2;
+    }
+    return found;
+}
 
 /* Asks the system once in a millisecond, and else counts on from there by the rate of all time until then. */
 int64_t rx__moment(rx_worker *w)
@@ -55,7 +73,7 @@ int64_t rx__moment(rx_worker *w)
     rx__counter *c = &w->counter;
     uint64_t count = __builtin_ia32_rdtsc();
     if (count < c->until) return c->ns + (int64_t)((count - c->count) * c->rate >> 32);
-    int64_t now = rx__clock();
+    int64_t now = both(&count);
     if (!c->first) {
         c->first = count;
         c->first_ns = now;
