@@ -101,8 +101,7 @@ def play_command(
     with misuse():
         from reactors.rl.monitoring.scores import Matches
         from reactors.rl.monitoring.watching import check_video, checked_target, film, headless, rendering, watch
-        from reactors.rl.runs.past_policies import opposing
-        from reactors.rl.runs.trained_policy import loaded
+        from reactors.rl.runs.trained_policy import loaded, opposing
 
         run, others = _with_opponents(folder, opponents, algorithm, env)
         trained = loaded(run)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reactors.rl.episode import Episode
 
 
-class Together(Protocol):
+class Players(Protocol):
     """Who chooses for all agents in n environments, as `PlayingTogether` does."""
 
     def __call__(self, observations: Sequence[Mapping[Any, Any]], /) -> Sequence[Mapping[Any, Any]]:
@@ -41,7 +41,7 @@ def played(
     make: Callable[[], Any],
     episodes: int,
     seed: int,
-    playing: Together,
+    playing: Players,
 ) -> list[Episode]:
     """So many episodes, each in an environment with a seed of its own, in their order."""
     simulations = [simulation_of(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
@@ -66,7 +66,7 @@ def watch_together(
     episodes: int,
     seed: int,
     shown: Callable[[int], None] = lambda _: None,
-    playing: Callable[[int], Together] | None = None,
+    playing: Callable[[int], Players] | None = None,
 ) -> Evaluation:
     """Greedy episodes one after another in an environment, which is closed then; what they come to.
 

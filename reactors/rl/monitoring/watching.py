@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.rl.contract.algorithm import Policy
-    from reactors.rl.monitoring.together import Together
+    from reactors.rl.monitoring.together import Players
 
 MP4 = ".mp4"
 OTHERS = {".avi", ".gif", ".mkv", ".mov", ".webm"}  # of videos, which the recorder of Gymnasium does not write
@@ -87,7 +87,7 @@ def film(
     target: Path,
     episodes: int,
     seed: int,
-    playing: Callable[[int], Together] | None = None,
+    playing: Callable[[int], Players] | None = None,
 ) -> Evaluation:
     """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; what they come to.
 
@@ -120,7 +120,7 @@ def watch(
     episodes: int,
     seed: int,
     shown: Callable[[int], None] = lambda _: None,
-    playing: Callable[[int], Together] | None = None,
+    playing: Callable[[int], Players] | None = None,
 ) -> Evaluation:
     """Greedy episodes one after another in an environment, which is closed then; what they come to.
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from reactors.rl.envs.agents.cast import Cast
     from reactors.rl.monitoring.scores import Choosing
     from reactors.rl.runs.run_folder import RunFolder
-    from reactors.rl.runs.trained_policy import TrainedPolicy
 
     One: TypeAlias = "str | PastPolicy | Held"
     Against: TypeAlias = One | Sequence[One] | Mapping[str, One] | None
@@ -79,22 +78,19 @@ def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
         return past_policies(run.algorithm, run.spaces, saved.states["actors[0]"]["opponents"], saved.states["elo"])
 
 
-def opposing(trained: TrainedPolicy, given: Against) -> tuple[Company, dict[str, list[Choosing]]]:
-    """The policy of all groups, and how its given opponents choose, by name.
+def choosing(company: Company, past: Sequence[PastPolicy], given: Against, whose: str) -> dict[str, list[Choosing]]:
+    """How the given opponents of a company choose, by name; `whose` past policies those are, is for messages.
 
-    Raises `ArgumentError` for anything that is no opponent, and for the policy of a single agent.
+    Raises `ArgumentError` for anything that is no opponent.
     """
-    company = trained.policy
-    if not isinstance(company, Company) or len(company.cast.agents) < 2:
-        raise ArgumentError(f"against: {trained.algorithm.name} has one agent here, and no opponents")
     found: dict[str, list[Choosing]] = {}
-    for name, each in _named(trained.past, given, repr(trained)).items():
+    for name, each in _named(past, given, whose).items():
         if isinstance(each, str):
             found[name] = by_chance(company.cast, company.teams)
         else:
             _check_same_game(f"{name}, {each!r},", each.policy.cast, company.cast)
             found[name] = by_policies(each.policy, each.steps if isinstance(each, PastPolicy) else TRAINED)
-    return company, found
+    return found
 
 
 def _named(past: Sequence[PastPolicy], given: Any, whose: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
 from reactors.rl.monitoring.scores import scores
 from reactors.rl.public import public
-from reactors.rl.runs.past_policies import opposing, past_in
+from reactors.rl.runs.past_policies import choosing, past_in
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
     from reactors.rl.monitoring.evaluation import Evaluation
-    from reactors.rl.monitoring.scores import Scores
+    from reactors.rl.monitoring.scores import Choosing, Scores
     from reactors.rl.runs.past_policies import Against, PastPolicy
 
 
@@ -139,6 +139,17 @@ class TrainedPolicy:
 
 
 explains(TrainedPolicy)
+
+
+def opposing(trained: TrainedPolicy, given: Against) -> tuple[Company, dict[str, list[Choosing]]]:
+    """The policy of all groups, and how its given opponents choose, by name.
+
+    Raises `ArgumentError` for anything that is no opponent, and for the policy of a single agent.
+    """
+    company = trained.policy
+    if not isinstance(company, Company) or len(company.cast.agents) < 2:
+        raise ArgumentError(f"against: {trained.algorithm.name} has one agent here, and no opponents")
+    return company, choosing(company, trained.past, given, repr(trained))
 
 
 def _check_numbers(of: str, episodes: object, seed: object) -> None:

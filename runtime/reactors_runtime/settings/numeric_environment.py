@@ -37,19 +37,19 @@ def fill() -> None:
 def filled() -> Iterator[None]:
     """`fill` until its exit; of several at once in this process, until the last has ended."""
     try:
-        _here.begin()
+        _filled.begin()
         yield
     finally:
-        _here.end()
+        _filled.end()
 
 
 def given() -> dict[str, str]:
     """The environment of this process, as it is but for `filled`."""
-    with _here.lock:
-        return {name: value for name, value in os.environ.items() if name not in _here.added()} | _here.hidden()
+    with _filled.lock:
+        return {name: value for name, value in os.environ.items() if name not in _filled.added()} | _filled.hidden()
 
 
-class _Here:
+class _Filled:
     """What `filled` has put into the environment of this process, and what was there."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class _Here:
         return {name: self.before[name] for name in self.added() if name in self.before}
 
 
-_here = _Here()
+_filled = _Filled()
 
 
 def _number(text: str | None) -> int | None:

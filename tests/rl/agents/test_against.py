@@ -18,8 +18,8 @@ from reactors.errors import ArgumentError
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.monitoring.scores import Matches
 from reactors.rl.monitoring.watching import watch
-from reactors.rl.runs.past_policies import opposing
 from reactors.rl.runs.settings import algorithm_named
+from reactors.rl.runs.trained_policy import opposing
 from tests.rl.agents.comers import Comers
 
 if TYPE_CHECKING:
