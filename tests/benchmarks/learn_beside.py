@@ -200,6 +200,7 @@ def main() -> None:
     parser.add_argument("--suites", default=",".join(SUITES))
     parser.add_argument("--only", default="", help="algorithms")
     parser.add_argument("--envs", default="")
+    parser.add_argument("--contenders", default="", help=", ".join(NAMES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
@@ -221,6 +222,7 @@ def main() -> None:
         for algorithm, env, steps, contenders in SUITES[suite]
         for contender in contenders
         if (not given.only or algorithm in given.only.split(",")) and (not given.envs or env in given.envs.split(","))
+        if not given.contenders or contender in given.contenders.split(",")
         if (contender, algorithm, env, steps, seed) not in done
     ]
     running: set[subprocess.Popen[bytes]] = set()

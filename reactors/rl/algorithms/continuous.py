@@ -19,6 +19,7 @@ from reactors.rl.bounded import Layers, Positive, Rate
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.networks.perceptrons import perceptrons
 from reactors.rl.networks.recurrent import Recurrent, seen_first
 from reactors.rl.networks.vitals import biases
 
@@ -165,13 +166,10 @@ class Critics(nn.Module):
     def forward(self, obs: torch.Tensor, actions: torch.Tensor, n: int | None = None) -> torch.Tensor:
         """The values of actions by every critic, or by the first n."""
         features = obs if self.torso is None else self.torso(obs)
-        x = torch.cat([features, actions], 1).expand(n or len(self.kernels[0]), -1, -1)
-        last = len(self.kernels) - 1
-        for i, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
-            x = torch.baddbmm(bias[:n], x, kernel[:n])
-            if i < last:
-                x = torch.relu_(x)
-        return x.squeeze(2)
+        x = torch.cat([features, actions], 1)
+        if n is None:
+            return perceptrons(x, self.kernels, self.biases)
+        return perceptrons(x, (each[:n] for each in self.kernels), (each[:n] for each in self.biases))
 
 
 class RecurrentCritics(nn.Module):

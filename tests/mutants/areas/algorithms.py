@@ -464,6 +464,30 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/rl/networks/perceptrons.py",
+        UPDATES,
+        (
+            Mistake(
+                "gradients pass units that were off",
+                "gradient = torch.ops.aten.threshold_backward(gradient, given[i], 0)",
+                "gradient = gradient + 0 * given[i]",
+                "tests/rl/networks/test_perceptrons.py",
+            ),
+            Mistake(
+                "the last bias is that of the first network",
+                ".add_(biases[-1][:, 0])",
+                ".add_(biases[-1][:1, 0])",
+                "tests/rl/networks/test_perceptrons.py",
+            ),
+            Mistake(
+                "a gradient of x is that of one network",
+                "return gradient.sum(0) if ctx",
+                "return gradient[0] if ctx",
+                "tests/rl/networks/test_perceptrons.py",
+            ),
+        ),
+    ),
+    Mistakes(
         "reactors/rl/algorithms/continuous.py",
         UPDATES,
         (
