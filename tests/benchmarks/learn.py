@@ -6,8 +6,8 @@ an algorithm's name is followed by `-frames`, where 95 of 100 balls are caught. 
 best in these evaluations, played again for 100 other episodes; `final` are the last ones, likewise. No run ends early.
 Every run is a process of its own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run,
 `learn.md` one for each algorithm and mode, and pictures have the greedy returns met on the way. By `digest` and
-`weights`, a hash, a run can be compared with one that is made again; a version with other figures in its journal has
-another digest, and the same weights.
+`weights`, a hash, a run can be compared with one that is made again by the same `commit`; a later one may have other
+figures in its journal and so another digest, or round in another way and so have other weights.
 
     python tests/benchmarks/learn.py [--only PPO,SAC] [--seeds 5] [--modes sync,pipelined] [--jobs 2]
 """
@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from made_by import commit
+
 from tests.catch import SETTINGS, Catch
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
     from reactors.rl.runs.run_folder import fingerprint
 
     torch.set_num_threads(1)
+    made_by = commit()  # before a long run, in which something else may be checked out
     env, steps, every = RUNS[name]
     began = time.perf_counter()
     algorithm = getattr(rl, name.removesuffix(FRAMES))
@@ -93,7 +96,8 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
         "algorithm": name, "environment": env, "mode": mode, "seed": seed, "steps": steps, "seconds": round(seconds, 2),
         "reached_step": reached[0], "reached_seconds": reached[1],
         "best": done.best.evaluate(100, seed=10_000 + seed), "final": done.evaluate(100, seed=10_000 + seed),
-        "trained_steps": done.steps, "digest": done.digest, "weights": fingerprint(done.weights), "curve": curve,
+        "trained_steps": done.steps, "digest": done.digest, "weights": fingerprint(done.weights),
+        "commit": made_by, "curve": curve,
     }  # fmt: skip
 
 
@@ -131,7 +135,7 @@ def write(found: list[dict[str, Any]]) -> None:
     rows |= {key(row): row for row in found}
     ordered = [rows[k] for k in sorted(rows)]
     kept.write_text("[\n" + ",\n".join(json.dumps(row) for row in ordered) + "\n]\n")
-    names = [name for name in max(ordered, key=len) if name != "curve"]  # the oldest rows have no digest
+    names = [name for name in max(ordered, key=len) if name != "curve"]
     with (DOCS / "learn.csv").open("w", newline="") as out:
         writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
@@ -159,8 +163,6 @@ def write(found: list[dict[str, Any]]) -> None:
             digits = 2 if env == "Catch" else 1
             line += f" {at_goal} of {len(group)} | {min(returns):.{digits}f}, {statistics.median(returns):.{digits}f} |"
         lines.append(line)
-    if without := sum(not row.get("digest") for row in ordered):
-        lines += ["", f"Of {len(ordered)} runs, {without} were made before a run had a digest."]
     (DOCS / "learn.md").write_text("\n".join(lines) + "\n")
     pictures(groups)
 

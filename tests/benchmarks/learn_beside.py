@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from beside.task import EPISODES, GAMES, SPREAD, Learned, Task
+from made_by import commit
 
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
 KEPT = DOCS / "beside.json"
@@ -135,9 +136,9 @@ HEAD = [
     "their own scores; of MPE, whose returns are means over agents, 200 greedy ones). A number a seed.",
     "Contenders have the same hyperparameters, networks and numbers of environments, and one core",
     "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
-    "the digests by which ours can be made again; a digest is of the journal, too, and another one in a",
-    "version whose journal has other figures. Seconds are those that a processor worked, of the pairs",
-    "where that was noted; if of none, those of the clock, while other work ran beside it.",
+    "the digests and commits by which ours can be made again: in another version figures of the journal,",
+    "which a digest is of, and last bits may differ. Seconds are those that a processor worked, of the",
+    "pairs where that was noted; if of none, those of the clock, while other work ran beside it.",
 ]
 NOTES = {
     "minatar": [
@@ -183,12 +184,13 @@ def returns(found: list[dict[str, Any]]) -> str:
 
 def one(contender: str, task: Task) -> None:
     """In this process."""
+    made_by = commit()  # before a long run, in which something else may be checked out
     learned: Learned = importlib.import_module(f"beside.{contender}").run(task)
     told = asdict(task)
     row = {
         "contender": contender, "algorithm": told["algorithm"], "env": told["env"], "asked": told["steps"],
         "seed": told["seed"], **asdict(learned)
-        | {"seconds": round(learned.seconds, 1), "processor": round(learned.processor, 1)},
+        | {"seconds": round(learned.seconds, 1), "processor": round(learned.processor, 1), "commit": made_by},
     }  # fmt: skip
     keep(row)
     print(*(f"{name}={value}" for name, value in row.items() if name != "curve"), flush=True)

@@ -6,7 +6,7 @@
 
 Results go to docs/learning: `GAME.csv`, with another seed than 0 `GAME-SEED.csv`, has the mean return of the last 20
 episodes over steps and seconds, `GAME.png` the curve. `frames.csv` has a row for each run, with the digest and the hash
-of the weights that it has whenever it is made again.
+of the weights that it has whenever it is made again, and the commit that makes it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from made_by import commit
 
 from reactors import rl
 from reactors.rl.runs.run_folder import fingerprint
@@ -46,6 +47,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the run's folder; where it exists, the run goes on")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    made_by = commit()  # before a long run, in which something else may be checked out
     make, algorithm = GAMES[given.game]
     going_on = given.out if given.out is not None and given.out.exists() else None
     done = rl.train(
@@ -66,7 +68,7 @@ def main() -> None:
     keep({
         "game": given.game, "algorithm": algorithm.name, "mode": MODE, "seed": given.seed, "steps": given.steps,
         "trained_steps": done.steps, "seconds": round(done.journal[-1]["seconds"]), "return": curve[-1][2],
-        "digest": done.digest, "weights": fingerprint(done.weights),
+        "digest": done.digest, "weights": fingerprint(done.weights), "commit": made_by,
     })  # fmt: skip
     print(f"{done.steps:,} steps in {done.journal[-1]['seconds']:.0f} s; {curve[-1][2]} at the end")
 
