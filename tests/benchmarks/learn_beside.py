@@ -141,6 +141,11 @@ HEAD = [
     "pairs where that was noted; if of none, those of the clock, while other work ran beside it.",
 ]
 NOTES = {
+    "mujoco": [
+        "",
+        "By the clock on both of two cores SAC takes 0.65 of Stable-Baselines3's time, its actor and critics",
+        "apart, and TD3 0.89 ([how that was measured](../decisions/learning.md)).",
+    ],
     "minatar": [
         "",
         "The paper of MinAtar (Young and Tian, 2019, arXiv 1903.03176) and its repository show curves of DQN",
