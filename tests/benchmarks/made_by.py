@@ -1,4 +1,7 @@
-"""Which state of the project makes this run? Rows say so: a later one may round its last bits in another way."""
+"""Which state of the project makes this run? Rows say so: a later one may round its last bits in another way.
+
+Rows that are older than this file have the commit that brought them.
+"""
 
 from __future__ import annotations
 

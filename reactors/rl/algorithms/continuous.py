@@ -167,7 +167,7 @@ class Critics(nn.Module):
         """The values of actions by every critic, or by the first n."""
         features = obs if self.torso is None else self.torso(obs)
         x = torch.cat([features, actions], 1)
-        if n is None:
+        if n is None:  # whole: gradients of slices would be copied
             return perceptrons(x, self.kernels, self.biases)
         return perceptrons(x, (each[:n] for each in self.kernels), (each[:n] for each in self.biases))
 

@@ -1,8 +1,7 @@
 """What do several critics of the same sizes compute side by side, and with which gradients?
 
-The forward and backward passes are written out, because what autograd makes of them costs a third of the products
-themselves: copies of all slices and transposes of stacked kernels, and for the last layer, of one unit, products that
-are made for large matrices (docs/decisions/learning.md has the figures).
+Both passes are written out, since autograd copies slices and transposes of stacked kernels, and multiplies for the last
+layer, of one unit, as for large matrices (docs/decisions/learning.md has what that costs).
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd.function import once_differentiable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,10 @@ class _Perceptrons(torch.autograd.Function):
         return (given[-1] * kernels[-1].mT).sum(2).add_(biases[-1][:, 0])
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    @once_differentiable  # what was given to hidden layers is not followed back a second time
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *gradients: torch.Tensor
+    ) -> tuple[torch.Tensor | None, ...]:
         n = len(ctx.saved_tensors) // 2
         given, kernels = ctx.saved_tensors[:n], ctx.saved_tensors[n:]
         learned, last = any(ctx.needs_input_grad[1:]), n - 1
@@ -51,8 +54,9 @@ class _Perceptrons(torch.autograd.Function):
         for i in reversed(range(n)):
             if learned:
                 of_biases[i] = gradient.sum(1, keepdim=True)
-                one = (given[i] * gradient).sum(1).unsqueeze(2) if i == last else torch.bmm(given[i].mT, gradient)
-                of_kernels[i] = one
+                of_kernels[i] = (
+                    (given[i] * gradient).sum(1).unsqueeze(2) if i == last else torch.bmm(given[i].mT, gradient)
+                )
             if i or ctx.needs_input_grad[0]:
                 gradient = gradient * kernels[i].mT if i == last else torch.bmm(gradient, kernels[i].mT)
             if i:
