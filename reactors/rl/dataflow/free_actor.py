@@ -14,12 +14,14 @@ import numpy as np
 import reactors as rx
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.replay.sequences import Sequences
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.dataflow.acting import Acting
     from reactors.rl.dataflow.rollout import Rollout
+    from reactors.rl.learning.pace import Played
     from reactors.rl.replay.buffer import ReplayBuffer
 
 
@@ -27,7 +29,8 @@ class FreeActor(Actor):
     """An actor that fills `memory`, which all share; `kept` has the number of transitions.
 
     With `stretch`, how long sequences are and how far apart they begin, it keeps those. `learned` comes from each
-    learner some rounds late, so that no actor is further ahead of it than that.
+    learner some rounds late, so that no actor is further ahead of it than that. `played`, if a learner wants to know,
+    has the round that it plays.
     """
 
     kept = rx.Output(int)
@@ -41,8 +44,9 @@ class FreeActor(Actor):
         learners: int = 1,
         reward_clip: float | None = None,
         stretch: tuple[int, int] | None = None,
+        played: Played | None = None,
     ) -> None:
-        self.memory, self.clip = memory, reward_clip
+        self.memory, self.clip, self.played = memory, reward_clip, played
         self.learned = rx.Input(int, width=learners)
         self.entrance: ReplayBuffer | None = None
         self.sequences = None if stretch is None else Sequences(rollout.dtype, rollout.shape[1], *stretch)
@@ -81,6 +85,16 @@ class FreeActor(Actor):
         """Also let go of the memory, which is not this actor's."""
         self.entrance = None
         super().close()
+
+    def play(self) -> None:
+        """Play a round, and say so before and after."""
+        if self.played is None:
+            super().play()
+            return
+        number = round_of(self.tag)
+        self.played.begin(self.bank_index, number)
+        super().play()
+        self.played.end(self.bank_index, number)
 
     def begin(self) -> Any:
         """Where a round is written."""

@@ -42,6 +42,7 @@ from reactors.rl.learning.latest import Latest
 from reactors.rl.learning.learner import Exchange, Learner, ReplayLearner, RolloutLearner
 from reactors.rl.learning.learners import Learners
 from reactors.rl.learning.loader import LoadedLearner, Loader, check_loaders
+from reactors.rl.learning.pace import Played
 from reactors.rl.learning.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
 from reactors.rl.monitoring.decimator import Decimator
 from reactors.rl.monitoring.evaluator import Evaluator
@@ -100,6 +101,8 @@ class Training(rx.Reactor):
         steps = algorithm.horizon * algorithm.num_envs
         self.free = options.mode == "free"
         newest = Latest(len(initial)) if self.free else None
+        self.adapts = learners.adaptation is not None
+        played = Played(actors) if self.adapts else None
         self.memory: ReplayBuffer | None = None  # that actors fill while learners draw from it
 
         def rollout(i: int) -> Rollout:
@@ -121,7 +124,7 @@ class Training(rx.Reactor):
                 self.memory, clip = memory_of(algorithm, *spaces), algorithm.reward_clip
                 stepping = rx.bank(
                     actors, FreeActor, rollout, acting, memory=self.memory, learners=len(learners), reward_clip=clip,
-                    stretch=algorithm.stretch,
+                    stretch=algorithm.stretch, played=played,
                 )  # fmt: skip
             else:
                 stepping = self._actors(actors, rollout, acting)
@@ -135,6 +138,8 @@ class Training(rx.Reactor):
             "size": len(initial), "device": lambda i: learners.devices[i], "lag": lag, "newest": newest,
             "parts": learners.parts,
         }  # fmt: skip
+        if played is not None:
+            arguments["played"] = played
         apart = self.memory is not None and learners.exchange_every is not None  # neither waits for the other
         later = LATER if len(learners) > 1 and not apart else 0
         then, noted = (later, 2 * later) if later else (None, None)
@@ -237,7 +242,6 @@ class Training(rx.Reactor):
             each |= {"adaptation": lambda i: who[i], "exchange": None}
             self.learners = rx.bank(2, FreeHalfLearner, **each, exchange_every=learners.exchange_every, rows=rows)
         rx.connect(stepping.kept, self.learners.kept, after=then, broadcast=True)
-        rx.connect(stepping.figures, self.learners.times, after=then, broadcast=True)
         rx.connect(self.learners.learned_rounds, stepping.learned, after=LEAD * ROUND - (then or 0), broadcast=True)
 
     def _load(self, loaders: int, stepping: rx.Bank[Any], then: int | None) -> None:
@@ -315,7 +319,7 @@ class Training(rx.Reactor):
     @property
     def beside(self) -> list[str]:
         """Who has a worker more."""
-        names = ("viewer", "serving", *(("evaluator",) if self.free else ()))
+        names = ("viewer", "serving", *(("evaluator",) if self.free else ()), *(("journal",) if self.adapts else ()))
         return [name for name in names if hasattr(self, name)]
 
     @property
@@ -380,9 +384,9 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
 
     Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
     server is beside simulators, but with double buffering, where it works at the same time as they, it is by itself if
-    two workers or more are left for them. Draws from
-    replay that wait for no priorities are made where others play, so that the learner does not wait for them. A viewer
-    has a worker more, which no other waits for, and so have the server and, in free mode, the evaluator.
+    two workers or more are left for them. Draws from replay that wait for no priorities are made where others play, so
+    that the learner does not wait for them. A viewer has a worker more, which no other waits for, and so have the
+    server, in free mode the evaluator, and with `adapt` the journal, which has something to do in every round.
     """
     learners = training.learner_paths()
     first = 0 if mode == "sync" or workers <= len(learners) else len(learners)

@@ -1,7 +1,7 @@
 """Who learns in free mode from what is kept?
 
-It wakes when actors have put more into the memory, which they go on to fill, and takes batches out of it: as many as
-the ratio of updates to steps asks for, or as large and as many as `adapt` has found to suit the machine (Spreeze, arXiv
+It takes batches out of a memory that actors go on to fill: as many as the ratio of updates to steps asks for, or, with
+`adapt`, as many as it has time for between the bounds of that ratio, of the size that suits the machine (Spreeze, arXiv
 2312.06126).
 """
 
@@ -23,16 +23,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.learning.adaptation import Adaptation, Follower
+    from reactors.rl.learning.pace import Played
     from reactors.rl.networks.layers import Descent
     from reactors.rl.replay.buffer import ReplayBuffer
+
+FRESH = 0.02  # s, after which actors get newer weights while a round is not over
 
 
 class FreeLearner(Learner):
     """Learns from `memory`; `kept` says how many transitions more each actor has put there.
 
     Rounds in which no update is due cost next to nothing. `learned_rounds` goes back to the actors, which wait for it
-    when they are too far ahead. Several draw at once, each its part of a batch, and exchange gradients as `Learner` has
-    it.
+    when they are too far ahead. With `adaptation` it goes on, when it has made those that are due, for as long as
+    actors are busy with later rounds, of which `played` knows. Several draw at once, each its part of a batch, and
+    exchange gradients as `Learner` has it.
     """
 
     learned_rounds = rx.Output(int)
@@ -44,17 +48,18 @@ class FreeLearner(Learner):
         actors: int,
         memory: ReplayBuffer,
         adaptation: Adaptation | Follower | None = None,
+        played: Played | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(algorithm, *args, **kwargs)
-        self.adaptation, self.memory = adaptation, memory
+        self.adaptation, self.played, self.memory = adaptation, played, memory
         self.kept = rx.Input(int, width=actors)
-        self.times = rx.Input(tuple, width=actors)
         self.added = 0  # transitions
         self.learnable, self.made = 0, 0  # transitions since there is enough, and updates
-        self.updates, self.updated = 0, 0.0  # of a round: how many, and when they were made
+        self.updates, self.updated = 0, 0.0  # of a round: how many are due, and when the last one was made
+        self.fresh = 0.0  # when actors last got weights
         effects = (self.weights, self.figures, *(() if self.exchange is None else (self.offered,)))
-        self.add_reaction(self.kept, self.learn_on, uses=self.times, effects=(*effects, self.learned_rounds))
+        self.add_reaction(self.kept, self.learn_on, effects=(*effects, self.learned_rounds))
         if self.exchange is not None:
             self.add_reaction(self.received, self.take_and_go_on, effects=effects)
 
@@ -90,36 +95,40 @@ class FreeLearner(Learner):
         self.learned_rounds.set(round_of(self.tag))
         steps = sum(self.kept[i].value for i in self.kept.present)
         self.added += steps
-        updates = self.due(steps)
-        began = self.updated = time.perf_counter()
-        if updates:
-            self.updates = updates
+        self.updates = self.due(steps)
+        made, began = self.made, time.perf_counter()
+        self.updated = self.fresh = began
+        if self.updates or self.goes_on(0):
             if self.exchange is None:
                 self.learn()
+                if self.adaptation is not None:
+                    self.adaptation.pace.rest()
             else:
                 self.begin()
         elif self.adaptation is not None:
             self.figures.set({"global_step": self.added})
         if self.adaptation is not None:
-            frames = updates * self.adaptation.batch_size
-            self.adaptation.add_round(time.perf_counter() - began, self.updated - began, frames, steps, self.age)
+            self.adaptation.add_round(self.updated - began, self.made - made, steps)
             self.samplers = self.adaptation.playing
 
     def due(self, steps: int) -> int:
-        """How many updates are to be made now, after so many steps more."""
+        """How many updates have to be made now, after so many steps more."""
         if self.added < self.algorithm.enough:  # type: ignore[attr-defined]
             return 0
         if self.adaptation is not None:
             return self.adaptation.due()
         self.learnable += steps
         due: int = self.algorithm.due(self.learnable) - self.made  # type: ignore[attr-defined]
-        self.made += due
         return due
 
-    @property
-    def age(self) -> float:
-        """Of the weights with which samplers play, in rounds."""
-        return float(np.mean([self.times[i].value[1] for i in self.kept.present]))
+    def goes_on(self, made: int) -> bool:
+        """Whether there is time for an update more, after so many of this round, and it is allowed.
+
+        One there is where no round waits, for actors are about to begin one, and others while they play.
+        """
+        if self.adaptation is None or self.played is None or not self.adaptation.pace.may:
+            return False
+        return not self.played.all_after(round_of(self.tag)) and (made == 0 or self.played.busy)
 
     @property
     def prioritizes(self) -> bool:
@@ -128,18 +137,30 @@ class FreeLearner(Learner):
         return prioritized
 
     def round(self) -> Descent:
-        """So many updates."""
-        adaptation, figures = self.adaptation, {}
+        """Updates that are due, and others while there is time."""
+        adaptation, figures, made = self.adaptation, {}, 0
         size = self.algorithm.batch_size if adaptation is None else adaptation.batch_size  # type: ignore[attr-defined]
         beta = self.algorithm.beta_at(self.added)  # type: ignore[attr-defined]
-        for _ in range(self.updates):
+        while made < self.updates or self.goes_on(made):
+            began = time.perf_counter()
             drawn = self.memory.sample(size, beta=beta)
             figures = yield from self.learned(self.upload(drawn))
             if self.prioritizes:
                 found = errors(self.algorithm, self.learning, figures, size)
                 self.memory.update_priorities(drawn["indices"], found.cpu().numpy())
+            made, self.made = made + 1, self.made + 1
+            if adaptation is not None:
+                adaptation.pace.made(began)
+            self.refresh()
         self.updated = time.perf_counter()
-        figures |= {"updates": self.updates, "frames": self.updates * size * self.parts}
+        figures |= {"updates": made, "frames": made * size * self.parts}
         if adaptation is not None:
             figures |= {"global_step": self.added, **adaptation.figures}
         return figures
+
+    def refresh(self) -> None:
+        """Let actors have the weights of now, if theirs are old; the end of the round may be far."""
+        now = time.perf_counter()
+        if self.newest is not None and self.bank_index == 0 and now - self.fresh > FRESH:
+            self.newest.put(self.checked_weights(), round_of(self.tag), self.samplers)
+            self.fresh = now

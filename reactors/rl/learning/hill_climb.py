@@ -36,7 +36,7 @@ class Climb:
     256
     """
 
-    def __init__(self, values: Sequence[int], start: int, *, unit: str, gain: float = 1.05, rest: int = 20) -> None:
+    def __init__(self, values: Sequence[int], start: int, *, unit: str, gain: float = 1.03, rest: int = 20) -> None:
         self.values, self.unit, self.gain, self.rest = sorted(values), unit, gain, rest
         self.at = self.home = self.values.index(start)
         self.rate = 0.0  # at home

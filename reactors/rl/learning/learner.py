@@ -234,13 +234,18 @@ class Learner(Stateful):
 
     def tell_weights(self) -> None:
         """Send the weights to the actors, and keep them while they are on their way."""
-        weights = self.learning.weights()
-        if not np.isfinite(weights).all():
-            self.refuse("a weight is no finite number")
+        weights = self.checked_weights()
         self.weights.set(weights)
         if self.newest is not None:
             self.newest.put(weights, round_of(self.tag), self.samplers)
         self.sent.append((self.tag.time, weights))
+
+    def checked_weights(self) -> Any:
+        """What the networks weigh now, in finite numbers."""
+        weights = self.learning.weights()
+        if not np.isfinite(weights).all():
+            self.refuse("a weight is no finite number")
+        return weights
 
     def refuse(self, what: str) -> None:
         """Say where training has come to nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -34,16 +35,22 @@ def rates(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
         algorithm = rl.SAC(
             num_envs=4, horizon=8, batch_size=batch, updates_per_step=ratio, learning_starts=256, capacity=100_000
         )
-        done = rl.train(algorithm, ENV, total_steps=steps, **({"workers": CORES} | more))  # type: ignore[arg-type]
+        total = steps * (40 if "adapt" in more else 1)  # samplers do not wait there
+        done = rl.train(algorithm, ENV, total_steps=total, **({"workers": CORES} | more))  # type: ignore[arg-type]
         later = [row for row in done.journal if row["seconds"] >= done.journal[-1]["seconds"] / 4]
         seconds = later[-1]["seconds"] - later[0]["seconds"]
         sampling = (later[-1]["global_step"] - later[0]["global_step"]) / seconds
-        frames = sum(row["rate/update_frame_hz"] for row in later) / len(later)
-        updates = sum(row["rate/update_hz"] for row in later) / len(later)
+        frames, updates = (over_time(later, f"rate/{name}_hz") for name in ("update_frame", "update"))
         size = f"{int(later[-1].get('adapt/batch_size', batch))}"
         ratio_there = f"{updates / sampling:.2g}"
         yield [name, size, ratio_there, short(sampling), short(frames), short(updates)]
     yield ["Stable-Baselines3", 256, 1, *map(short, others(steps // 4))]
+
+
+def over_time(rows: list[dict[str, float]], name: str) -> float:
+    """The mean of a rate, each weighed by how long it was that."""
+    parts = [(now[name], now["seconds"] - before["seconds"]) for before, now in pairwise(rows)]
+    return sum(rate * seconds for rate, seconds in parts) / sum(seconds for _, seconds in parts)
 
 
 def others(steps: int) -> tuple[float, float, float]:

@@ -103,7 +103,7 @@ def test_the_critics_find_out_and_the_actor_follows(name: str, monkeypatch: pyte
         getattr(rl, name)(**SMALL), "Pendulum-v1", total_steps=3_200, mode="free", workers=3, backend="thread",
         adapt=rl.Bounds(batch_size=(8, 64)), **APART,
     )  # fmt: skip
-    assert {"batch_size", "updates"} & {each["what"] for each in done.decisions}
+    assert "batch_size" in {each["what"] for each in done.decisions}
     rows = [row for row in done.journal if "adapt/batch_size" in row]
     assert {row["adapt/batch_size"] for row in rows} <= {8, 16, 32, 64}
     assert {"losses/actor_loss", "losses/qf_loss"} <= {name for row in rows for name in row}
@@ -112,14 +112,16 @@ def test_the_critics_find_out_and_the_actor_follows(name: str, monkeypatch: pyte
 
 
 def test_a_follower_does_as_it_was_last_told() -> None:
-    plan = Latest(3)
-    made = Adaptation.of(rl.SAC(**SMALL, updates_per_step=1.0), rl.Bounds(), 2, plan=plan)
+    """But its pace is its own."""
+    plan = Latest(2)
+    made = Adaptation.of(rl.SAC(**SMALL), rl.Bounds(updates_per_step=(0.25, 0.5)), 2, plan=plan)
     follower = Follower.of(made)
-    assert follower.due() == made.due() == 16
-    made.updates = 2.5
+    assert follower.due() == made.due() == 4
+    made.batch_sizes.at += 1
     made.publish()
-    assert [follower.due() for _ in range(4)] == [2, 3, 2, 3]
-    assert (follower.batch_size, follower.playing) == (16, 2)
+    assert follower.due() == 4
+    assert (follower.batch_size, follower.playing) == (32, 2)
+    assert (follower.pace.allowed, made.pace.allowed) == (16.0, 8.0)
 
 
 def test_halves_need_a_worker_each_beside_the_samplers() -> None:

@@ -63,7 +63,7 @@ class AgentsTraining(Training):
     ) -> None:
         actors, lag = options.actors, options.late
         num_envs = per_actor(algorithm, actors, 1)
-        self.free, self.memory = options.mode == "free", None
+        self.free, self.memory, self.adapts = options.mode == "free", None, False
         teams = algorithm.teams(cast)
         past = Past.of(options.opponents)
         if past is not None:
