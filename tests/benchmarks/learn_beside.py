@@ -143,8 +143,8 @@ HEAD = [
 NOTES = {
     "mujoco": [
         "",
-        "By the clock on both of two cores SAC takes 0.65 of Stable-Baselines3's time, its actor and critics",
-        "apart, and TD3 0.89 ([how that was measured](../decisions/learning.md)).",
+        "By the clock on both of two cores SAC takes 0.57 of Stable-Baselines3's time, its actor and critics",
+        "apart, and TD3 0.76, with two learners ([how that was measured](../decisions/learning.md)).",
     ],
     "minatar": [
         "",

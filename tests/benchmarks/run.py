@@ -31,7 +31,7 @@ ROWS = (
     "bare", "tracing", "ports", "latency", "native", "pending", "pinning", "lockstep", "lockstep_ports", "vector_env",
     "frames", "broadcast", "tabular", "dqn", "agents", "agents_stepping", "agents_training", "agents_memory", "chains",
     "build", "growth", "growth_memory", "replay", "replay_beside", "sum_tree", "apart", "batched", "training",
-    "updating",
+    "hopper", "updating",
 )  # fmt: skip
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 TIME_LIMIT = 120.0
