@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MB = 131_072  # doubles
 SIZES = {"1 KB": (16, 128), "100 KB": (16, 12_800), "10 MB": (16, 10 * MB)}
 FURTHER = {f"{n} reactors, 10 MB": (n, 10 * MB) for n in (2, 4, 8)} | {f"{n} MB": (16, n * MB) for n in (30, 100)}
-CASES = SIZES | FURTHER | {"500 MB": (16, 500 * MB)}
-"""Reactors, and doubles in an array. The last is too large for all peers at once."""
+CASES = SIZES | FURTHER | {"2 reactors, 500 MB": (2, 500 * MB)}
+"""Reactors, and doubles in an array. The last is too large for all peers at once, and for any with 16 reactors."""
 Array = npt.NDArray[np.float64]
 
 row = Row(

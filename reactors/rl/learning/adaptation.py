@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +49,8 @@ class Adaptation:
     began: float = 0.0
     since: float = 0.0
     """When the last measurement was."""
-    learned: float = 0.0
-    """Seconds of updates since then, how many these were, in so many rounds of so many steps."""
-    made: int = 0
+    took: list[float] = field(default_factory=list)
+    """Seconds of each update since then, in so many rounds of so many steps."""
     rounds: int = 0
     steps: int = 0
     warm: bool = False
@@ -111,23 +111,32 @@ class Adaptation:
         """How many updates have to be made now."""
         return self.pace.due()
 
-    def add_round(self, learned: float, updates: int, steps: int) -> None:
-        """A round of so many steps, and how long its updates took."""
-        self.learned, self.made = self.learned + learned, self.made + updates
+    def made(self, began: float) -> None:
+        """An update that began then."""
+        self.pace.made(began)
+        self.took.append(self.pace.took)
+
+    def add_round(self, steps: int) -> None:
+        """A round of so many steps."""
         self.rounds, self.steps = self.rounds + 1, self.steps + steps
         now = time.perf_counter()
-        if not (self.warm or self.made):  # random play, of which the learner's rates say nothing
-            self.since, self.learned, self.rounds, self.steps = now, 0.0, 0, 0
-        elif now - self.since >= SECONDS and self.made:
+        if not (self.warm or self.took):  # random play, of which the learner's rates say nothing
+            self.since, self.rounds, self.steps = now, 0, 0
+        elif now - self.since >= SECONDS and self.took:
             if self.warm:
                 self.decide(now - self.since, now - self.began)
-            self.since, self.learned, self.made, self.rounds, self.steps = now, 0.0, 0, 0, 0
+            self.since, self.rounds, self.steps = now, 0, 0
+            self.took.clear()
             self.warm = True
 
     def decide(self, seconds: float, at: float) -> None:
-        """What follows from so many seconds, which end so many seconds after the beginning."""
-        self.updates = self.made / self.rounds
-        if (decision := self.batch_sizes.tell(self.made * self.batch_size / self.learned)) is not None:
+        """What follows from so many seconds, which end so many seconds after the beginning.
+
+        Frames a second are those of the median update: a few are slow because of what else the machine does, and the
+        first ones of a batch size.
+        """
+        self.updates = len(self.took) / self.rounds
+        if (decision := self.batch_sizes.tell(self.batch_size / median(self.took))) is not None:
             self.note(at, "batch_size", decision.before, decision.after, decision.reason)
         if (decision := self.samplers.tell(self.steps / seconds)) is not None:
             self.note(at, "samplers", decision.before, decision.after, decision.reason)
@@ -176,7 +185,11 @@ class Follower:
             self.batch_size, self.playing = map(int, found.weights)
         return self.pace.due()
 
-    def add_round(self, *_: float) -> None:
+    def made(self, began: float) -> None:
+        """An update that began then."""
+        self.pace.made(began)
+
+    def add_round(self, steps: int) -> None:
         """Nothing is measured here."""
 
 

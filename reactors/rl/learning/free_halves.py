@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from reactors.rl.learning.latest import Latest
     from reactors.rl.networks.layers import Descent
 
+COUNTS = ("updates", "frames")
+
 
 class FreeHalfLearner(FreeLearner):
     """The actor's or the critics' learner; each has all networks, and improves its own.
 
     `rows` have the weights of either half; both are looked at, and written, every `exchange_every` updates. The
-    critics, which take more time, find out what suits the machine, where `adapt` asks for it, and the actor follows.
+    critics, which take more time, find out what suits the machine, where `adapt` asks for it, and the actor takes the
+    same batch size.
     """
 
     def __init__(self, *args: Any, exchange_every: int, rows: tuple[Latest, Latest], **kwargs: Any) -> None:
@@ -41,6 +44,11 @@ class FreeHalfLearner(FreeLearner):
     def prioritizes(self) -> bool:
         """Critics know the errors."""
         return super().prioritizes and self.bank_index == CRITICS
+
+    def round(self) -> Descent:
+        """Updates of this half; those that are counted are the critics'."""
+        figures = yield from super().round()
+        return {name: x for name, x in figures.items() if self.bank_index == CRITICS or name not in COUNTS}
 
     def learned(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update of a half, by the newest of the other."""

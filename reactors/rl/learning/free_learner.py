@@ -56,7 +56,7 @@ class FreeLearner(Learner):
         self.kept = rx.Input(int, width=actors)
         self.added = 0  # transitions
         self.learnable, self.made = 0, 0  # transitions since there is enough, and updates
-        self.updates, self.updated = 0, 0.0  # of a round: how many are due, and when the last one was made
+        self.updates = 0  # that are due in a round
         self.fresh = 0.0  # when actors last got weights
         effects = (self.weights, self.figures, *(() if self.exchange is None else (self.offered,)))
         self.add_reaction(self.kept, self.learn_on, effects=(*effects, self.learned_rounds))
@@ -96,8 +96,7 @@ class FreeLearner(Learner):
         steps = sum(self.kept[i].value for i in self.kept.present)
         self.added += steps
         self.updates = self.due(steps)
-        made, began = self.made, time.perf_counter()
-        self.updated = self.fresh = began
+        self.fresh = time.perf_counter()
         if self.updates or self.goes_on(0):
             if self.exchange is None:
                 self.learn()
@@ -108,7 +107,7 @@ class FreeLearner(Learner):
         elif self.adaptation is not None:
             self.figures.set({"global_step": self.added})
         if self.adaptation is not None:
-            self.adaptation.add_round(self.updated - began, self.made - made, steps)
+            self.adaptation.add_round(steps)
             self.samplers = self.adaptation.playing
 
     def due(self, steps: int) -> int:
@@ -150,9 +149,8 @@ class FreeLearner(Learner):
                 self.memory.update_priorities(drawn["indices"], found.cpu().numpy())
             made, self.made = made + 1, self.made + 1
             if adaptation is not None:
-                adaptation.pace.made(began)
+                adaptation.made(began)
             self.refresh()
-        self.updated = time.perf_counter()
         figures |= {"updates": made, "frames": made * size * self.parts}
         if adaptation is not None:
             figures |= {"global_step": self.added, **adaptation.figures}

@@ -23,7 +23,7 @@ class Learners:
     """A learner for each of `devices`.
 
     With `exchange_every` there are two: the first has the actor, the second the critics, and after so many updates each
-    gets the other's weights. With `adaptation` one finds out how much to learn, and the other does as it does.
+    gets the other's weights. With `adaptation` one finds out how large a batch should be, and the other takes the same.
     """
 
     devices: tuple[str, ...] = ("cpu",)

@@ -133,8 +133,8 @@ def train(given: TrainCall) -> Trained:
     `learners` share each batch, on `device`, and average their gradients (PAL, arXiv 2110.01101). With `actor_device`
     and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time. Each uses the weights that the
     other had at the last exchange, at most `exchange_every` updates ago (by default the updates of a round; Spreeze,
-    arXiv 2312.06126). With `adapt`, an off-policy run in free mode measures while it runs, and chooses its batch size,
-    its updates per round and its number of active actors, within `rl.Bounds`; `decisions` of the result say why.
+    arXiv 2312.06126). With `adapt`, an off-policy run in free mode measures while it runs, chooses its batch size and
+    its number of active actors, and updates while actors play, within `rl.Bounds`; `decisions` of the result say why.
 
     `out` is a folder for everything that the run leaves behind. With it, a checkpoint is written every
     `checkpoint_every` rounds and after the last one; Ctrl-C writes one too, and ends the run with `KeyboardInterrupt`.

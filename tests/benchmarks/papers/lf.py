@@ -20,9 +20,7 @@ def resources(bench: Bench, options: argparse.Namespace) -> Iterable[Sequence[ob
     """What broadcast and gather takes of memory and of processors, by reactors and by size."""
     peers = [ALL, *(name for name in ("Ray, one ray.put",) if not options.no_ray)]
     yield ["", *(f"{name}, {what}" for name in peers for what in ("MB at the peak", "processor ms a round"))]
-    variants = {"10 MB": 20, **{f"{n} reactors, 10 MB": 40 for n in (2, 4, 8)}, "100 MB": 5}
-    if not options.quick:
-        variants["500 MB"] = 2
+    variants = {"10 MB": 20, **{f"{n} reactors, 10 MB": 40 for n in (2, 4, 8)}, "100 MB": 5, "2 reactors, 500 MB": 2}
     for variant, rounds in variants.items():
         cells: list[str] = []
         for name in peers:

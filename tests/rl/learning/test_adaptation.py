@@ -55,13 +55,16 @@ def test_one_value_is_never_left() -> None:
 
 
 def test_random_play_and_the_first_updates_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the others the median is."""
     now = 0.0
     monkeypatch.setattr("reactors.rl.learning.adaptation.time.perf_counter", lambda: now)
     made = adaptation(batch_size=(16, 32), samplers=(2, 2))
     made.begin()
-    for updates in [0] * 25 + [1] * 5 + [10] * 5:
+    for updates, seconds in [(0, 0.0)] * 25 + [(1, 0.05)] * 5 + [(10, 0.01)] * 4 + [(1, 0.1)]:
+        for _ in range(updates):
+            made.made(now - seconds)
         now += 0.1
-        made.add_round(0.1, updates, 16)
+        made.add_round(16)
     assert [each["reason"] for each in made.decisions] == ["1,600 frames/s; is more better?"]
 
 

@@ -14,6 +14,7 @@ from reactors import rl
 from reactors.errors import ArgumentError
 from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.learning.adaptation import Adaptation, Follower, adapting
+from reactors.rl.learning.free_halves import FreeHalfLearner
 from reactors.rl.learning.latest import Latest
 from reactors.rl.learning.learners import Learners
 from reactors.rl.learning.split_learner import ACTOR, CRITICS, halves
@@ -82,6 +83,20 @@ def test_each_half_goes_by_the_newest_weights_of_the_other() -> None:
         weights, known, initial = (halves(each)[half][0].fetch() for each in (owner, other, first))
         assert 0 < np.abs(weights - known).max() < np.abs(weights - initial).max() / 2
     closed(made)
+
+
+def test_updates_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `adapt` each half makes as many as it has time for, and a mean would be of neither."""
+    told: dict[int, set[str]] = {ACTOR: set(), CRITICS: set()}
+
+    def tell(learner: FreeHalfLearner, figures: dict[str, Any]) -> None:
+        told[learner.bank_index or 0] |= set(figures)
+        original(learner, figures)
+
+    original = FreeHalfLearner.tell
+    monkeypatch.setattr(FreeHalfLearner, "tell", tell)
+    closed(trained(rl.SAC(**SMALL), workers=3))
+    assert {half for half, names in told.items() if {"updates", "frames"} & names} == {CRITICS}
 
 
 def test_one_that_went_on_has_the_memory_and_both_halves_of_before(tmp_path: Path) -> None:
