@@ -123,7 +123,7 @@ class Waiting(gym.Env[Any, Any]):
 def test_a_learner_goes_on_while_a_round_is_played() -> None:
     done = rl.train(
         Counted(**SMALL, updates_per_step=1.0), Waiting, total_steps=640, mode="free", workers=2, backend="thread",
-        adapt=rl.Bounds(updates_per_step=(0.01, 1000.0)),
+        adapt=rl.Bounds(updates_per_step=(0.01, 1000.0), samplers=(2, 2)), actors=2,
     )  # fmt: skip
     assert done.steps == 640
     assert len(SO_FAR) >= 3 * (640 // 4 - 20)
@@ -137,7 +137,7 @@ def test_bounds_that_leave_no_choice_are_kept(ratio: float) -> None:
     SO_FAR.clear()
     done = rl.train(
         Counted(**SMALL), "CartPole-v1", total_steps=640, mode="free", workers=2, backend="thread",
-        adapt=rl.Bounds(batch_size=(16, 16), updates_per_step=(ratio, ratio)),
+        adapt=rl.Bounds(batch_size=(16, 16), updates_per_step=(ratio, ratio), samplers=(2, 2)), actors=2,
     )  # fmt: skip
     assert len(SO_FAR) == 39 * 16 * ratio
     del done
