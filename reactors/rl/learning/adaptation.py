@@ -1,8 +1,8 @@
-"""How does a run find the batch size, the ratio of updates, and the number of samplers that suit the machine?
+"""How does a run find the batch size and the number of samplers that suit the machine?
 
 As in Spreeze (arXiv 2312.06126): it measures while it runs. The batch size goes where most frames are learned a second,
-and the number of samplers where most steps are made a second. The learner makes as many updates as it has time for.
-Decisions follow from times, so no two runs are alike.
+and the number of samplers where most steps are made a second. The learner makes as many updates as it has time for
+(pace.py). Decisions follow from times, so no two runs are alike.
 """
 
 from __future__ import annotations
