@@ -3,6 +3,7 @@
     make papers ARGS="--only pal-k,spreeze --quick"
 
 Each table stands between marks in the page of its paper, which says what the paper has there, and what differs here.
+Below it is how it was made, and of which commit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from made_by import commit
 from papers.table import put
 from run import HERE, Bench, listed
 
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from papers.table import Table
 
 PAPERS = ("lf", "pal", "paac", "impala", "spreeze")
+
+
+def how(table: Table, quick: bool) -> str:
+    """The command that makes a table, and the state of the project."""
+    return f'`make papers ARGS="--only {table.name}{" --quick" * quick}"`, commit {commit()}.'
 
 
 def main() -> None:
@@ -41,7 +48,7 @@ def main() -> None:
         bench = Bench(given, log)
         for table in chosen:
             print(f"\n{table.name}", flush=True)
-            put(table.page, table.name, list(table.make(bench, given)))
+            put(table, [list(map(str, row)) for row in table.make(bench, given)], how(table, given.quick))
             print(f"written to {table.page}", flush=True)
 
 

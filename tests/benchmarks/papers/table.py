@@ -13,18 +13,24 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
+    from matplotlib.figure import Figure
     from run import Bench
 
 PAGES = Path(__file__).parents[3] / "docs" / "papers"
 
 
+Rows = list[list[str]]
+"""Cells as they stand in a page; the first row is the names of columns."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """One table or figure. `make` gives its rows, the first of them the names of columns."""
+    """One table. `make` gives its rows, the first of them the names of columns; `draw` makes a picture of them."""
 
     name: str
     """By which --only finds it; what is before the first hyphen is the page."""
     make: Any
+    draw: Callable[[Rows], Figure] | None = None
 
     @property
     def page(self) -> Path:
@@ -32,16 +38,28 @@ class Table:
         return PAGES / f"{self.name.partition('-')[0]}.md"
 
 
-def put(page: Path, name: str, rows: Iterable[Sequence[object]]) -> None:
-    """Write a table between its marks."""
-    head, *others = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    lines = [head, "|" + " --- |" * (head.count("|") - 1), *others]
-    text = page.read_text()
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+def put(table: Table, rows: Rows, made_by: str) -> None:
+    """Write a table and its picture between its marks; `made_by` is the sentence below them."""
+    head, *others = ["| " + " | ".join(row) + " |" for row in rows]
+    lines = [head, "|" + " --- |" * len(rows[0]), *others, "", made_by]
+    if table.draw is not None:
+        table.draw(rows).savefig(PAGES / f"{table.name}.png", dpi=80)
+        lines += ["", f"![the table above as a picture]({table.name}.png)"]
+    text = table.page.read_text()
+    begin, end = f"<!-- {table.name} -->\n", f"<!-- end of {table.name} -->"
     before, _, after = text.partition(begin)
     if not after:
-        raise SystemExit(f"{page} has no mark {begin.strip()}")
-    page.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n\n{end}{after.partition(end)[2]}")
+        raise SystemExit(f"{table.page} has no mark {begin.strip()}")
+    table.page.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n\n{end}{after.partition(end)[2]}")
+
+
+def number(cell: str) -> float:
+    """What a cell says: short, or a part of a hundred.
+
+    >>> number("12.9k"), number("35%")
+    (12900.0, 0.35)
+    """
+    return float(cell.rstrip("kM%")) * {"k": 1e3, "M": 1e6, "%": 0.01}.get(cell[-1], 1)
 
 
 def of_row(
