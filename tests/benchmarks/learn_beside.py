@@ -138,7 +138,7 @@ HEAD = [
     "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
     "the digests and commits by which ours can be made again: in another version figures of the journal,",
     "which a digest is of, and last bits may differ. Seconds are those that a processor worked, of the",
-    "pairs where that was noted; if of none, those of the clock, while other work ran beside it.",
+    "pairs where that was noted: by the clock other work ran beside them.",
 ]
 NOTES = {
     "mujoco": [
@@ -172,10 +172,8 @@ def line(run: tuple[str, str, int, tuple[str, ...]], by: dict[str, list[dict[str
     algorithm, env, steps, (_, *others) = run
     other, game = others[0] if others else "", env.rpartition(":")[2]
     pairs = [(mine, its) for mine in by.get("ours", []) for its in by.get(other, []) if mine["seed"] == its["seed"]]
-    worked = [pair for pair in pairs if all("processor" in row for row in pair)]
-    pairs, kind = (worked, "processor") if worked else (pairs, "seconds")
-    ratio = f"{statistics.median(mine[kind] / its[kind] for mine, its in pairs):.2f}" if pairs else ""
-    ratio += "" if kind == "processor" or not pairs else " (of the clock)"
+    ratios = [mine["processor"] / its["processor"] for mine, its in pairs if "processor" in mine and "processor" in its]
+    ratio = f"{statistics.median(ratios):.2f}" if ratios else ""
     return (
         f"| {game} | {algorithm} | {steps:,} | {returns(by.get('ours', []))} | {NAMES.get(other, '')} "
         f"| {returns(by.get(other, []))} | {ratio} |"
