@@ -137,8 +137,8 @@ HEAD = [
     "Contenders have the same hyperparameters, networks and numbers of environments, and one core",
     "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
     "the digests and commits by which ours can be made again: in another version figures of the journal,",
-    "which a digest is of, and last bits may differ. Seconds are those that a processor worked, of the",
-    "pairs where that was noted: by the clock other work ran beside them.",
+    "which a digest is of, and last bits may differ. Seconds are processor time, where both runs of a",
+    "pair have noted it; clock time says little, because other work ran beside them.",
 ]
 NOTES = {
     "mujoco": [
@@ -150,6 +150,12 @@ NOTES = {
         "",
         "The paper of MinAtar (Young and Tian, 2019, arXiv 1903.03176) and its repository show curves of DQN",
         "and of an actor-critic over 5 million frames, means of 30 runs, and no numbers for this table.",
+    ],
+    "atari": [
+        "",
+        "In training rewards are clipped and an episode is a life, so its returns are small; those in",
+        "brackets are scores. The script is PPO in one loop, as CleanRL writes it",
+        "(`tests/benchmarks/beside/script.py`).",
     ],
     "mpe2": [
         "",

@@ -3,7 +3,7 @@
     make papers ARGS="--only pal-k,spreeze --quick"
 
 Each table stands between marks in the page of its paper, which says what the paper has there, and what differs here.
-Below it is how it was made, and of which commit.
+Below it are the command that made it and the commit.
 """
 
 from __future__ import annotations
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 PAPERS = ("lf", "pal", "paac", "impala", "spreeze")
 
 
-def how(table: Table, quick: bool) -> str:
-    """The command that makes a table, and the state of the project."""
-    return f'`make papers ARGS="--only {table.name}{" --quick" * quick}"`, commit {commit()}.'
-
-
 def main() -> None:
     """What the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -43,12 +38,15 @@ def main() -> None:
     chosen = [table for table in tables if not given.only or any(table.name.startswith(each) for each in given.only)]
     if not chosen:
         parser.error(f"no such table; there are {', '.join(table.name for table in tables)}")
+    made_by = commit()  # before long measurements, in which something else may be checked out
     (HERE / "results").mkdir(exist_ok=True)
     with (HERE / "results" / "papers.log").open("w") as log:
         bench = Bench(given, log)
         for table in chosen:
             print(f"\n{table.name}", flush=True)
-            put(table, [list(map(str, row)) for row in table.make(bench, given)], how(table, given.quick))
+            rows = [list(map(str, row)) for row in table.make(bench, given)]
+            command = f'make papers ARGS="--only {table.name}{" --quick" * given.quick}"'
+            put(table, rows, f"`{command}`, commit {made_by}.")
             print(f"written to {table.page}", flush=True)
 
 

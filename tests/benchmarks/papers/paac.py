@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from papers.table import Table, number
 from row import CORES
 from run import short
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from matplotlib.figure import Figure
     from papers.table import Rows
 
 PARTS = ("simulators", "server", "learners")
 UNROLL = 5
+SIMULATORS = [(1, False), *((CORES, halves) for halves in (False, True) if CORES > 1)]  # how many, and if in halves
 BEFORE = 3  # rounds that do not count: memory is touched, and caches are filled
 
 
@@ -36,7 +37,7 @@ def environments(_: Any, options: argparse.Namespace) -> Iterable[Sequence[objec
     yield ["network", "n_e", "n_w", "steps/s", "environments", "inference", "learning", "waiting", "the rest"]
     for torso in ("nips", "nature"):
         for n_e in (16, 32) if options.quick else (16, 32, 64, 128, 256):
-            for n_w, halves in [(1, False)] + [(CORES, False), (CORES, True)] * (CORES > 1):
+            for n_w, halves in SIMULATORS:
                 algorithm = rl.A2C.paac(num_envs=n_e, torso=torso)
                 rate, parts = used(algorithm, max(4, 640 // n_e), n_w, halves)
                 simulators = f"{n_w}, in halves" if halves else n_w
@@ -74,8 +75,6 @@ def _part(path: str) -> int:
 
 def split(rows: Rows) -> Figure:
     """Where the time of all workers goes, a bar for each row: the paper's figure of its time usage."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(11, 3.4), layout="constrained")
     networks = list(dict.fromkeys(row[0] for row in rows[1:]))
     for panel, network in zip(figure.subplots(1, len(networks), sharey=True), networks, strict=True):

@@ -6,6 +6,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import torch
+from matplotlib.figure import Figure
 from papers.table import Table, number, of_row
 from row import CORES, OURS
 from run import short
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from matplotlib.figure import Figure
     from papers.table import Rows
 
 
@@ -47,8 +47,6 @@ def scaling(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
 
 def curves(rows: Rows) -> Figure:
     """Steps and updates a second over actors, a line for each number of learners and mode."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(8, 3), layout="constrained")
     for panel, column in zip(figure.subplots(1, 2), (4, 5), strict=True):
         for learners, mode in dict.fromkeys((row[0], row[3]) for row in rows[1:]):
@@ -64,8 +62,6 @@ def curves(rows: Rows) -> Figure:
 
 def over_fanout(rows: Rows) -> Figure:
     """Microseconds a call over K, a line for each call, batch and number of slots."""
-    from matplotlib.figure import Figure
-
     ks = [int(name.removeprefix("K=").partition(",")[0]) for name in rows[0][1:]]
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     for panel, call in zip(figure.subplots(1, 2, sharey=True), ("sample", "update"), strict=True):

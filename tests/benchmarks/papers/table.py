@@ -39,7 +39,7 @@ class Table:
 
 
 def put(table: Table, rows: Rows, made_by: str) -> None:
-    """Write a table and its picture between its marks; `made_by` is the sentence below them."""
+    """Write a table and its picture between its marks; `made_by` is the line below it."""
     head, *others = ["| " + " | ".join(row) + " |" for row in rows]
     lines = [head, "|" + " --- |" * len(rows[0]), *others, "", made_by]
     if table.draw is not None:
@@ -54,10 +54,10 @@ def put(table: Table, rows: Rows, made_by: str) -> None:
 
 
 def number(cell: str) -> float:
-    """What a cell says: short, or a part of a hundred.
+    """The number in a cell, as `short` writes it or as a percentage.
 
-    >>> number("12.9k"), number("35%")
-    (12900.0, 0.35)
+    >>> number("12.9k"), number("50%")
+    (12900.0, 0.5)
     """
     return float(cell.rstrip("kM%")) * {"k": 1e3, "M": 1e6, "%": 0.01}.get(cell[-1], 1)
 
