@@ -2,10 +2,10 @@
 
 Every contender has the same hyperparameters, networks, environments and seeds, and a core: one worker, one thread.
 Results go to docs/learning: `beside.csv` has a row a run, `beside.md` the tables, `beside.json` the curves. Runs that
-are there already are not made again, but with --again; they are made in the order of seeds, so that a stop loses
-little.
+are there already are not made again, but with --again. They are made in the order of seeds. To stop after two hours,
+`timeout 2h make learn_beside`: the next time, in the same commit, a run of ours goes on; others begin again.
 
-    make learn_beside ARGS="--suites mujoco,minatar,atari --only SAC --envs Hopper-v5 --seeds 3 --jobs 2"
+    make learn_beside ARGS="--suites mujoco minatar --only SAC --envs Hopper-v5 --seeds 3 --jobs 2"
 """
 
 from __future__ import annotations
@@ -208,10 +208,11 @@ def one(contender: str, task: Task) -> None:
 def main() -> None:
     """What the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--suites", default=",".join(SUITES))
-    parser.add_argument("--only", default="", help="algorithms")
-    parser.add_argument("--envs", default="")
-    parser.add_argument("--contenders", default="", help=", ".join(NAMES))
+    runs = [run for suite in SUITES.values() for run in suite]
+    parser.add_argument("--suites", nargs="+", choices=SUITES, default=[*SUITES])
+    parser.add_argument("--only", nargs="+", choices=sorted({run[0] for run in runs}), help="algorithms")
+    parser.add_argument("--envs", nargs="+", choices=sorted({run[1] for run in runs}))
+    parser.add_argument("--contenders", nargs="+", choices=NAMES)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
@@ -229,11 +230,11 @@ def main() -> None:
     waiting = [
         (contender, Task(algorithm, env, steps, seed))
         for seed in range(given.first_seed, given.first_seed + given.seeds)
-        for suite in given.suites.split(",")
+        for suite in given.suites
         for algorithm, env, steps, contenders in SUITES[suite]
         for contender in contenders
-        if (not given.only or algorithm in given.only.split(",")) and (not given.envs or env in given.envs.split(","))
-        if not given.contenders or contender in given.contenders.split(",")
+        if (not given.only or algorithm in given.only) and (not given.envs or env in given.envs)
+        if not given.contenders or contender in given.contenders
         if (contender, algorithm, env, steps, seed) not in done
     ]
     running: set[subprocess.Popen[bytes]] = set()

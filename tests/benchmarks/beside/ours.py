@@ -1,14 +1,22 @@
-"""Ours, on one worker with one thread."""
+"""Ours, on one worker with one thread.
+
+A run that SIGTERM has ended goes on from there, bit for bit, when the same commit is asked for it again.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
+import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from beside import spread
 from beside.task import SPREAD, Learned, Task, Watch, evaluate
+from made_by import commit
 
 from reactors import rl
 from reactors.rl.runs.run_folder import fingerprint
@@ -17,11 +25,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+RUNS = Path(__file__).parents[3] / "build" / "beside"
+
+
 def run(task: Task) -> Learned:
     """Actions of an evaluation are those of training where frames are seen, else the greedy ones."""
     torch.set_num_threads(1)
-    began, worked = time.perf_counter(), time.process_time()
-    done = rl.train(task.settings, task.make, total_steps=task.steps, seed=task.seed)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    made_by = commit()
+    folder = RUNS / made_by / f"{task.algorithm}-{task.env}-{task.steps}-{task.seed}".replace(":", "-")
+    spent = folder / "spent.json"  # a run that was killed has none
+    if not spent.exists() or made_by.endswith("+"):
+        shutil.rmtree(folder, ignore_errors=True)
+    before = json.loads(spent.read_text()) if spent.exists() else {"seconds": 0.0, "processor": 0.0}
+    began, worked = time.perf_counter() - before["seconds"], time.process_time() - before["processor"]
+    try:
+        done = rl.train(
+            task.settings, task.make, total_steps=task.steps, seed=task.seed,
+            out=folder, resume=folder if spent.exists() else None,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        spent.write_text(
+            json.dumps({"seconds": time.perf_counter() - began, "processor": time.process_time() - worked})
+        )
+        raise SystemExit(f"saved in {folder}; ask for it again, and it goes on") from None
     seconds, processor = time.perf_counter() - began, time.process_time() - worked
     watch, agents = Watch(task), spread.AGENTS if task.env == SPREAD else 1
     for row in done.journal:
@@ -29,6 +57,7 @@ def run(task: Task) -> Learned:
             watch.returns.clear()
             watch.ended(int(row["global_step"]), [row["charts/episodic_return"] / agents])
     mean, deviation = spread.evaluate(task.seed, done) if task.env == SPREAD else evaluate(task, chooses(done, task))
+    shutil.rmtree(folder)
     return Learned(
         done.steps,
         seconds,
