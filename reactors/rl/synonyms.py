@@ -97,7 +97,10 @@ _INSTEAD: dict[str, str] = {
 # What is of another kind here: which hyperparameter there is instead, and what it does.
 _OTHER_KIND: dict[str, tuple[str, str]] = {
     "tau": ("target_every", "the target network is replaced every target_every updates, all of it at once"),
-    "target_every": ("tau", "the target networks follow little by little, by a share of tau"),
+    "target_every": (
+        "policy_delay",
+        "policy_delay counts the critics' updates for one of the actor and of all targets",
+    ),
 }
 
 _UNITS = {"updates_per_step": ", updates for each environment step", "target_every": ", in updates"}
@@ -119,8 +122,8 @@ def no_hyperparameter(
     "PPO has no hyperparameter 'lr': it is learning_rate here"
     >>> no_hyperparameter("total_timesteps", "PPO", ["gamma"], {"total_steps": "--total-steps"})
     "PPO has no hyperparameter 'total_timesteps': write --total-steps"
-    >>> no_hyperparameter("target_update_interval", "SAC", ["gamma", "tau"], {})
-    "SAC has no hyperparameter 'target_update_interval': the target networks follow little by little, by a share of tau"
+    >>> no_hyperparameter("target_update_interval", "SAC", ["gamma", "target_every"], {})
+    "SAC has no hyperparameter 'target_update_interval': it is target_every here, in updates"
     """
     said = f"{algorithm} has no hyperparameter {name!r}"
     if without and name in without:

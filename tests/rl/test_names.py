@@ -36,8 +36,11 @@ HYPERPARAMETERS = {
     ),
     ("DQN", "polyak"): "DQN has no hyperparameter 'polyak': it is tau here",
     ("SAC", "target_update_interval"): (
-        "SAC has no hyperparameter 'target_update_interval': the target networks follow little by little, by a share "
-        "of tau"
+        "SAC has no hyperparameter 'target_update_interval': it is target_every here, in updates"
+    ),
+    ("TD3", "target_update_interval"): (
+        "TD3 has no hyperparameter 'target_update_interval': policy_delay counts the critics' updates for one of the "
+        "actor and of all targets"
     ),
     ("PPO", "lr"): "PPO has no hyperparameter 'lr': it is learning_rate here",
     ("PPO", "n_steps"): "PPO has no hyperparameter 'n_steps': it is horizon here",

@@ -14,15 +14,16 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import ActionBox, Continuous, RecurrentCritics
 from reactors.rl.algorithms.off_policy import FromSequences
-from reactors.rl.bounded import Positive
+from reactors.rl.bounded import Count, Positive
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
+from reactors.rl.encoding.state import count
 from reactors.rl.estimates.returns import Course, within_sequences
 from reactors.rl.networks.layers import Adam, Flat, Inference
 from reactors.rl.networks.recurrent import RecurrentInference, Stretch, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -49,6 +50,8 @@ class SAC(FromSequences, Continuous):
     """Stable-Baselines3's."""
     learning_starts: int = 100
     """Stable-Baselines3's."""
+    target_every: Count = 1
+    """Updates for one step of the target critics towards the critics. Haarnoja et al., 2018, table 1."""
     temperature: Positive | None = None
     """Weight of the entropy; learned by default, as in the paper's section 5."""
     target_entropy: float | None = None
@@ -148,6 +151,7 @@ class SACLearning(ActorAndCritics):
 
     def __init__(self, config: SAC, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device, critics=2)
+        self.target_every, self.updates = config.target_every, 0
         first = 1.0 if config.temperature is None else config.temperature
         self.log_temperature = nn.Parameter(torch.tensor([math.log(first)], device=device))
         self.flat["temperature"] = Flat([self.log_temperature])
@@ -187,9 +191,15 @@ class SACLearning(ActorAndCritics):
             best = torch.addcmul(self.target_critics(following, actions).amin(0), temperature, log_prob, value=-1)
         squares, figures = self.squares(self.inputs(batch["obs"]), batch, best)
         loss = 0.5 * squares
-        yield from self.descend("critics", loss)
-        self.follow("target_critics", "critics")
+        yield from self.descend_critics(loss)
         return figures | {"losses/qf_loss": loss.detach()}
+
+    def descend_critics(self, loss: torch.Tensor) -> Iterator[Flat]:
+        """One step of the critics' optimizer, and of the targets towards them if it is their turn."""
+        yield from self.descend("critics", loss)
+        self.updates += 1
+        if self.updates % self.target_every == 0:
+            self.follow("target_critics", "critics")
 
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Equation 7; and equation 18 on the log temperature, as in the authors' code."""
@@ -216,12 +226,14 @@ class SACLearning(ActorAndCritics):
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the temperature."""
-        return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
+        """Also the temperature, and where targets wait, the number of updates."""
+        waits = {"updates": self.updates} if self.target_every > 1 else {}
+        return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone(), **waits}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume from a `state_dict`."""
         super().load_state_dict(state)
+        self.updates = count(state.get("updates", 0))
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])
 
@@ -274,8 +286,7 @@ class RecurrentSACLearning(SACLearning):
         errors = values.view(-1, *goal.shape) - goal
         squares = errors.square().mean(1)
         loss = 0.5 * (squares * batch["weights"] if self.prioritized else squares).mean(1).sum()
-        yield from self.descend("critics", loss)
-        self.follow("target_critics", "critics")
+        yield from self.descend_critics(loss)
         figures = {"losses/qf_loss": loss.detach(), **self.figures_of_critics(values.detach(), errors.detach())}
         if not self.prioritized:
             return figures

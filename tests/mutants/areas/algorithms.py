@@ -372,6 +372,13 @@ MISTAKES = (
                 "flat.weights.grad = -(log_prob",
                 "flat.weights.grad = (log_prob",
             ),
+            Mistake("SAC's targets never wait", "if self.updates % self.target_every == 0:", "if True:"),
+            Mistake(
+                "a checkpoint forgets how long SAC's targets have waited",
+                'self.updates = count(state.get("updates", 0))',
+                "pass",
+                "tests/rl/checkpoints/test_checkpoint.py",
+            ),
             Mistake(
                 "SAC's actor avoids entropy",
                 "loss = (temperature * log_prob - self.critics(obs, actions).amin(0)).mean()",

@@ -113,7 +113,7 @@ OTHERS: dict[str, Any] = {
         latent=3,
     ),
     "APPO": rl.APPO(num_envs=2, horizon=4, hidden=(8,), fragments=1, target_every=3),
-    "SAC": rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
+    "SAC": rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100, target_every=7),
     "TD3": rl.TD3(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
     "DDPG": rl.DDPG(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
     "QLearning": rl.QLearning(num_envs=2),

@@ -39,7 +39,7 @@ def learn(
     def q(x: Tensor, s: Tensor, a: Tensor) -> Tensor:
         return torch.stack(critics(x, shapes["critics"], s, a)).min(0).values
 
-    for batch, (noise_next, noise) in zip(batches, noises, strict=True):
+    for k, (batch, (noise_next, noise)) in enumerate(zip(batches, noises, strict=True)):
         s, s_next, r = (torch.tensor(batch[name]) for name in ("obs", "next_obs", "reward"))
         a = 2 * (torch.tensor(batch["action"]) - low) / (high - low) - 1  # from the box to -1 and 1
         alpha = float(np.exp(log_alpha[0]))
@@ -55,8 +55,9 @@ def learn(
         g = gradient(loss, x)
         theta = adams["critics"].step(theta, g, config.critic_learning_rate or config.learning_rate)
         error = torch.stack([each.abs() for each in errors]).mean(0)
-        stated = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
-        target = config.tau * theta + (1 - config.tau) * target
+        stated = {"qf_loss": loss.item(), **{f"error {i}": error[i].item() for i in range(len(r))}}
+        if (k + 1) % config.target_every == 0:  # table 1's target update interval
+            target = config.tau * theta + (1 - config.tau) * target
         steps = {"critics": Step(stated, g, theta), "target_critics": Step({}, g, target)}
 
         x = vector(phi)
