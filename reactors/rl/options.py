@@ -167,6 +167,9 @@ class SharedOptions:
             )
 
 
+FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the journal and of the checkpoint
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(SharedOptions, Extent):
     """The options of `rl.train`.
@@ -269,6 +272,11 @@ class Options(SharedOptions, Extent):
     def late(self) -> int:
         """By how many rounds weights are late."""
         return self.lag or (2 if self.mode == "pipelined" else 1)
+
+    @property
+    def slack(self) -> int:
+        """By how many rounds a word to all reactors is late, so that none of them waits for it in every round."""
+        return max(self.late, FREE_SLACK) if self.mode == "free" else self.late
 
     def kept(self, *how_long: Kept) -> dict[str, Any]:
         """What the program, or the run, is to be known by; `adapt` without its bounds, opponents in one form."""

@@ -65,8 +65,7 @@ if TYPE_CHECKING:
     from reactors.rl.replay.buffer import ReplayBuffer
 
 ALONE = Learners()
-FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the one who writes checkpoints
-LEAD = 8  # rounds by which they may be ahead of the learner
+LEAD = 8  # rounds by which free-running actors may be ahead of the learner
 
 
 class Training(rx.Reactor):
@@ -131,7 +130,7 @@ class Training(rx.Reactor):
             self.actors, players = stepping, [*stepping]
         self.journal = Journal(
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
-            stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
+            stop_at=options.stop_at, stop_after=options.slack * ROUND + STOP, file=journal, tell=options.tell,
         )  # fmt: skip
         arguments: dict[str, Any] = {
             "algorithm": algorithm, "observation_space": observation_space, "action_space": action_space, "seed": seed,
@@ -166,7 +165,7 @@ class Training(rx.Reactor):
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
-            self._save(saving, max(lag, FREE_SLACK) if self.free else lag, steps)
+            self._save(saving, options.slack, steps)
 
     def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
         self.server = server

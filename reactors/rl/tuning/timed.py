@@ -16,7 +16,7 @@ import reactors as rx
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
-from reactors.rl.dataflow.program import FREE_SLACK, Training
+from reactors.rl.dataflow.program import Training
 from reactors.rl.dataflow.rollout import Rollout
 from reactors.rl.rounds import ROUND, STOP, round_of
 
@@ -42,10 +42,9 @@ class Stopwatch(rx.Reactor):
 
     def __init__(self, seconds: float, options: Options) -> None:
         self.seconds = seconds
-        late = (FREE_SLACK if options.mode == "free" else options.late) * ROUND + STOP
         self.marks: list[tuple[int, float]] = []
         self.warm_up = WARM_UP
-        self.add_reaction(self.figures, self.note, effects=rx.stop.after(late))
+        self.add_reaction(self.figures, self.note, effects=rx.stop.after(options.slack * ROUND + STOP))
 
     def note(self) -> None:
         """A round is over."""

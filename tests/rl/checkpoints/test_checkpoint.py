@@ -178,6 +178,14 @@ def test_the_last_round_of_a_short_run_is_saved(mode: Any, rounds: int, tmp_path
     assert more.steps == load(tmp_path / "run").meta["global_step"] == (rounds + 2) * STEPS
 
 
+@pytest.mark.parametrize("name", ["PPO", "DQN"])
+@pytest.mark.parametrize("mode", ["free", "pipelined", "sync"])
+def test_a_run_that_reaches_its_goal_is_saved_as_it_ends(name: str, mode: Any, tmp_path: Path) -> None:
+    done = train(ALGORITHMS[name], mode=mode, total_steps=10**6, stop_at=1.0, out=tmp_path / "run")
+    assert load(tmp_path / "run").meta["global_step"] == done.steps < 10**6
+    assert np.array_equal(load(tmp_path / "run").weights(), done.weights)
+
+
 # ---- an interruption ----
 
 

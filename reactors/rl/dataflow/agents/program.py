@@ -20,7 +20,7 @@ from reactors.rl.dataflow.agents.actor import AgentsActor
 from reactors.rl.dataflow.agents.elo import Elo
 from reactors.rl.dataflow.agents.group import AgentGroup, Joined
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
-from reactors.rl.dataflow.program import ALONE, FREE_SLACK, LEAD, Training, per_actor
+from reactors.rl.dataflow.program import ALONE, LEAD, Training, per_actor
 from reactors.rl.envs.agents.cast import some
 from reactors.rl.learning.latest import Latest
 from reactors.rl.monitoring.agent_returns import AgentReturns
@@ -113,7 +113,7 @@ class AgentsTraining(Training):
             figures.append(self._rate(past, LEAD if self.free else lag, alike=algorithm.alike(cast)))
         self.journal = Journal(
             actors, actors, steps, learners=len(figures), capacity=getattr(algorithm, "capacity", 0),
-            stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
+            stop_at=options.stop_at, stop_after=options.slack * ROUND + STOP, file=journal, tell=options.tell,
             agents=AgentReturns([str(agent) for agent in cast.agents], {team.name: team.members for team in teams}),
             return_of=options.return_of,
         )  # fmt: skip
@@ -127,7 +127,7 @@ class AgentsTraining(Training):
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
-            self._save(saving, max(lag, FREE_SLACK) if self.free else lag, steps)
+            self._save(saving, options.slack, steps)
 
     def _actors(self, n: int, rollout: Callable[[int], Any], acting: Callable[[int], Any]) -> rx.Bank[Any]:
         """The actors, as a bank; a subclass may take others."""
