@@ -103,6 +103,6 @@ def said() -> str:
     """What was learned, in a few words."""
     (collisions, through), (collisions_after, through_after) = (learned()[when] for when in ("before", "after"))
     return (
-        f"in a hundred steps {collisions:.1f} collisions before training and {collisions_after:.1f} after, "
-        f"{through:.1f} cars came through and {through_after:.1f}"
+        f"{collisions:.1f} collisions before training and {collisions_after:.1f} after, "
+        f"{through:.1f} cars through and {through_after:.1f}"
     )

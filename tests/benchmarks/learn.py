@@ -1,13 +1,10 @@
 """Does every algorithm learn? `make learn` trains each for five seeds, in both deterministic modes.
 
-CartPole-v1 counts as solved at a mean greedy return of 475, Pendulum-v1 at -200, simple_spread of MPE at -60 for its
-three agents together, over 20 episodes (60 for TD3) whose seeds training never sees; Catch (tests/catch.py), for which
-an algorithm's name is followed by `-frames`, where 95 of 100 balls are caught. `best` are the weights that were the
-best in these evaluations, played again for 100 other episodes; `final` are the last ones, likewise. No run ends early.
-Every run is a process of its own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run,
-`learn.md` one for each algorithm and mode, and pictures have the greedy returns met on the way. By `digest` and
-`weights`, a hash, a run can be compared with one that is made again by the same `commit`; a later one may have other
-figures in its journal and so another digest, or round in another way and so have other weights.
+HEAD says what counts as learned; for Catch an algorithm's name is followed by `-frames`. Every run is a process of its
+own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run, `learn.md` one for each algorithm
+and mode, and pictures have the greedy returns met on the way. By `digest` and `weights`, a hash, a run can be compared
+with one that is made again by the same `commit`; a later one may have other figures in its journal and so another
+digest, or round in another way and so have other weights.
 
     python tests/benchmarks/learn.py [--only PPO,SAC] [--seeds 5] [--modes sync,pipelined] [--jobs 2]
 """
@@ -38,6 +35,19 @@ DOCS = Path(__file__).parents[2] / "docs" / "learning"
 SPREAD = "mpe2:simple_spread_v3"
 GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0, "Catch": 0.95, SPREAD: -60.0}
 FRAMES = "-frames"
+HEAD = [
+    "# How soon it is learned",
+    "",
+    "Every algorithm in the small environment that its defaults or its preset are for. **The goal** is a",
+    "mean greedy return: 475 in CartPole-v1, -200 in Pendulum-v1, -60 in MPE's simple_spread (the sum",
+    "over its three agents), and 0.95 in Catch, a ball that falls through frames of 42x42 pixels",
+    "(tests/catch.py). It is reached when the mean of 20 episodes (60 for TD3), whose seeds training",
+    'never sees, is at least that. "Best weights" are those with the highest such mean of a run, "final',
+    'weights" its last ones, and each play 100 other episodes; "there" counts the runs whose mean is at',
+    "the goal then. No run ends early. `make learn` makes all of them again; [learn.csv](learn.csv) has",
+    "seeds, digests and commits.",
+    "",
+]
 EPISODES = {"TD3": 60} | {f"{name}{FRAMES}": 100 for name in SETTINGS}
 """Of an evaluation, else 20: TD3's early policies fail from rare starts alone."""
 # algorithm: environment, steps, rounds between evaluations; hyperparameters are presets, those for frames, or defaults
@@ -144,8 +154,7 @@ def write(found: list[dict[str, Any]]) -> None:
     for row in ordered:
         groups[row["algorithm"], row["mode"]].append(row)
     lines = [
-        "# How soon it is learned",
-        "",
+        *HEAD,
         (
             "| algorithm | environment | mode | reached the goal | steps until then, median | best weights there "
             "| their return: least, median | final weights there | their return: least, median |"

@@ -83,10 +83,14 @@ class ActorCritic(nn.Module):
         """The number of weights of the acting part."""
         return sum(p.numel() for p in self.acting.parameters()) + len(self.log_std)
 
+    def normalised(self, obs: torch.Tensor) -> torch.Tensor:
+        """The observations as the torso sees them; without one as the heads do, vectors."""
+        seen: torch.Tensor = obs.flatten(1).float() if self.torso is None else obs
+        return seen if self.normalise is None else self.normalise(seen)
+
     def features(self, obs: torch.Tensor) -> torch.Tensor:
         """The input of both heads for these observations."""
-        seen: torch.Tensor = obs.flatten(1).float() if self.torso is None else obs
-        seen = seen if self.normalise is None else self.normalise(seen)
+        seen = self.normalised(obs)
         return seen if self.torso is None else self.torso(seen)
 
     def outputs(self, features: torch.Tensor) -> torch.Tensor:

@@ -89,13 +89,8 @@ class IMPALA(PolicyGradient):
             )
 
     def check(self, observation_space: Space, action_space: Space) -> None:
-        """Also refuse to normalise the inputs of an auto-encoder, which it has to reconstruct."""
+        """Also refuse an auto-encoder of a recurrent network."""
         super().check(observation_space, action_space)
-        if self.normalise_observations and self.latent is not None:
-            raise ParameterError(
-                f"{self.name} has an auto-encoder (latent={self.latent}), which sees observations as they are; leave "
-                "out normalise_observations, or latent"
-            )
         if self.recurrent and self.latent is not None:
             raise ParameterError(
                 f"{self.name} has an auto-encoder (latent={self.latent}), which makes observations again of what actor "
@@ -107,7 +102,7 @@ class IMPALA(PolicyGradient):
         if self.latent is None:
             return super().network(observation_space, action_space)
         encoder = partial(Encoder, features=self.latent, hidden=self.hidden, kind=self.torso)
-        return ActorCritic(observation_space, action_space, self.hidden, encoder)
+        return ActorCritic(observation_space, action_space, self.hidden, encoder, normalise=self.normalise_observations)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> IMPALALearning:
         """Make the learner's networks and update."""
@@ -163,7 +158,7 @@ class IMPALALearning(PolicyGradientLearning):
         value_loss = torch.nn.functional.mse_loss(estimates[:n], trace.targets.flatten())
         loss = policy_loss + config.value / net.scale**2 * value_loss - config.entropy * entropy
         if self.decoder is not None:
-            reconstruction = self.decoder.loss(features, course.obs)
+            reconstruction = self.decoder.loss(features, net.normalised(course.obs))
             loss = loss + config.reconstruction * reconstruction
             figures["losses/reconstruction"] = reconstruction.detach()
         yield from self.descend(loss, config.max_grad_norm)

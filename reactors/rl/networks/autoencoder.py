@@ -64,6 +64,6 @@ class Decoder(nn.Module):
             )  # fmt: skip
 
     def loss(self, codes: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
-        """The mean squared error of the observations that it makes of codes; bytes count as 0 to 1."""
+        """The mean squared error of what it makes of codes, where `obs` is what the encoder saw; bytes are 0 to 1."""
         wanted = numbers(obs)
         return nn.functional.mse_loss(self.net(codes), wanted if self.frames else wanted.flatten(1))

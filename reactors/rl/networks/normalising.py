@@ -26,7 +26,7 @@ CLIP = 10.0
 
 
 class Normalise(nn.Module):
-    """Observations (n, size) minus their mean, divided by their deviation; both are set, and not learned.
+    """Observations, as vectors (n, size), minus their mean, divided by their deviation; both are set, and not learned.
 
     >>> layer, moments = Normalise(1), RunningMoments(1)
     >>> moments.add(np.array([[1.0], [3.0]]))
@@ -51,8 +51,8 @@ class Normalise(nn.Module):
         self.scale.data.copy_(torch.from_numpy(1 / np.sqrt(moments.variance + 1e-8)))
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """The normalised observations."""
-        return ((input - self.mean) * self.scale).clamp(-CLIP, CLIP)
+        """The normalised observations, float32."""
+        return ((input.flatten(1).float() - self.mean) * self.scale).clamp(-CLIP, CLIP)
 
 
 class Centre(nn.Module):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from matplotlib.figure import Figure
-from papers.table import Table, number
+from papers.table import Table, doubled, number
 from row import CORES
 from run import short
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 PARTS = ("simulators", "server", "learners")
 UNROLL = 5
-SIMULATORS = [(1, False), *((CORES, halves) for halves in (False, True) if CORES > 1)]  # how many, and if in halves
+SIMULATORS = [(n, halves) for n in doubled(CORES) for halves in (False, True) if n > 1 or not halves]
+"""How many, and if in halves."""
 BEFORE = 3  # rounds that do not count: memory is touched, and caches are filled
 
 
@@ -38,6 +39,8 @@ def environments(_: Any, options: argparse.Namespace) -> Iterable[Sequence[objec
     for torso in ("nips", "nature"):
         for n_e in (16, 32) if options.quick else (16, 32, 64, 128, 256):
             for n_w, halves in SIMULATORS:
+                if n_e % (n_w * (1 + halves)):
+                    continue
                 algorithm = rl.A2C.paac(num_envs=n_e, torso=torso)
                 rate, parts = used(algorithm, max(4, 640 // n_e), n_w, halves)
                 simulators = f"{n_w}, in halves" if halves else n_w

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from matplotlib.figure import Figure
-from papers.table import Table, number, of_row
+from papers.table import Table, doubled, number, of_row
 from row import CORES, OURS
 from run import short
 
@@ -25,12 +25,12 @@ def scaling(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     torch.set_num_threads(1)
     yield ["learners", "actors", "workers", "mode", "steps/s", "updates/s"]
     steps = 4_000 if options.quick else 16_000
-    for learners in (1, 2):
-        for actors in (1, 2, 4):
+    for learners in doubled(max(2, CORES // 4)):
+        for actors in doubled(max(4, CORES)):
             for mode in ("pipelined", "free"):
                 workers, found = min(CORES, actors + learners), []
                 algorithm = rl.DQN(
-                    num_envs=8, learning_starts=256, batch_size=64, updates_per_step=0.5, prioritized=True
+                    num_envs=max(8, actors), learning_starts=256, batch_size=64, updates_per_step=0.5, prioritized=True
                 )  # fmt: skip
                 for seed in range(options.repetitions):
                     done = rl.train(

@@ -41,7 +41,7 @@ def rates(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
         seconds = later[-1]["seconds"] - later[0]["seconds"]
         sampling = (later[-1]["global_step"] - later[0]["global_step"]) / seconds
         frames, updates = (over_time(later, f"rate/{name}_hz") for name in ("update_frame", "update"))
-        size = f"{int(later[-1].get('adapt/batch_size', batch))}"
+        size = f"{frames / updates:.0f}"  # the mean, where it changes
         ratio_there = f"{updates / sampling:.2g}"
         yield [name, size, ratio_there, short(sampling), short(frames), short(updates)]
     yield ["Stable-Baselines3", 256, 1, *map(short, others(steps // 4))]

@@ -53,6 +53,15 @@ def put(table: Table, rows: Rows, made_by: str) -> None:
     table.page.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n\n{end}{after.partition(end)[2]}")
 
 
+def doubled(most: int) -> list[int]:
+    """One and its doubles, up to `most`.
+
+    >>> doubled(6)
+    [1, 2, 4]
+    """
+    return [1 << n for n in range(most.bit_length())]
+
+
 def number(cell: str) -> float:
     """The number in a cell, as `short` writes it or as a percentage.
 

@@ -71,6 +71,35 @@ def test_bytes_become_numbers_from_0_to_1_on_their_way_in_and_in_the_loss(side: 
     torch.testing.assert_close(learning.decoder.loss(codes, seen), wanted)
 
 
+@pytest.mark.parametrize(
+    ("space", "kind"),
+    [(frames(42), None), (frames(42), "small"), (frames(84), None), (gym.spaces.Box(-9, 9, (2, 3), np.float64), None)],
+)
+def test_what_is_normalised_is_what_the_decoder_has_to_make(space: gym.spaces.Box, kind: Any) -> None:
+    space.seed(0)
+    algorithm = rl.APPO(latent=3, torso=kind, normalise_observations=True)
+    learning: Any = algorithm.learning(space, ACTIONS, 1)
+    obs = np.stack([space.sample() for _ in range(4)])
+    learning.observed.add(obs)
+    learning.net.normalise.follow(learning.observed)
+    seen = torch.from_numpy(obs)
+    mean, scale = obs.mean(0, dtype=np.float64), 4 / 255
+    if space.shape == (2, 3):
+        scale = 1 / np.sqrt(obs.reshape(4, 6).var(0) + 1e-8).reshape(2, 3)
+    wanted = torch.from_numpy((obs - mean) * scale).float()
+    torch.testing.assert_close(learning.net.normalised(seen).view_as(wanted), wanted, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(learning.net.features(seen), learning.net.torso(wanted), rtol=1e-3, atol=1e-3)
+    codes = learning.net.features(seen)
+    made = learning.decoder.net(codes).view_as(wanted)
+    loss = learning.decoder.loss(codes, learning.net.normalised(seen))
+    torch.testing.assert_close(loss, ((made - wanted) ** 2).mean(), rtol=1e-3, atol=1e-3)
+    policy = algorithm.policy(space, ACTIONS)
+    policy.load(learning.weights())
+    actions, remembered = policy.act(obs, np.random.default_rng(0), 0)
+    log_prob, _ = learning.net.judge(codes, torch.from_numpy(actions))
+    np.testing.assert_allclose(log_prob.detach(), remembered["log_prob"], atol=1e-5)
+
+
 def test_the_decoder_learns_what_was_seen() -> None:
     space = gym.spaces.Box(-1, 1, (5,))
     learning = rl.IMPALA(latent=2, num_envs=8, fragments=8, horizon=4, learning_rate=0.02).learning(space, ACTIONS, 1)

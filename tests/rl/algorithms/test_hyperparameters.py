@@ -178,7 +178,7 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     given.pop("temperature_learning_rate", None)  # the temperature is given
     given.pop("frame_stack", None)
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
-    given |= {"normalise_observations": False, "recurrent": False} if "latent" in given else {}
+    given |= {"recurrent": False} if "latent" in given else {}
     many = issubclass(kind, MultiAgent)
     given |= dict.fromkeys({"standardise_rewards", "recurrent"} & {*given}, False) if many else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")

@@ -152,10 +152,6 @@ def test_what_cannot_be_normalised_is_refused() -> None:
 
     with pytest.raises(ParameterError, match=r"normalise_observations of A2C is for frames.*here are vectors with one"):
         rl.train(rl.A2C(normalise_observations=True, torso=linear), "CartPole-v1", total_steps=64)
-    with pytest.raises(
-        ParameterError, match=r"IMPALA has an auto-encoder \(latent=8\), which sees observations as they"
-    ):
-        rl.train(rl.IMPALA(normalise_observations=True, latent=8), "CartPole-v1", total_steps=64)
     with pytest.raises(ParameterError, match="normalise_observations of DQN goes by all of a batch, of which 2"):
         rl.train(rl.DQN(normalise_observations=True), "CartPole-v1", total_steps=256, learners=2)
     for name, value in {"normalise_rewards": True, "normalise_observations": True, "target_kl": 0.1}.items():
