@@ -180,6 +180,29 @@ class TooManyOpenFiles(ReactorError, OSError):  # noqa: N818 - likewise
     """A run needs more file descriptors than this process may have."""
 
 
+# Packages.
+
+
+class PackageMissing(ReactorError, ImportError):  # noqa: N818 - it is what is wrong
+    """A package that only an extra of reactors brings is not installed."""
+
+
+_RL = frozenset({"gymnasium", "matplotlib", "pettingzoo", "PIL", "rich", "safetensors", "torch"})
+
+
+def missing(error: ModuleNotFoundError) -> PackageMissing | None:
+    """The error to raise in its place, where a package is missing that comes with the extra rl.
+
+    >>> print(missing(ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")))
+    the package torch is missing; install reactors with its extra rl, in a clone pip install '.[rl]'
+    """
+    package = (error.name or "").partition(".")[0]
+    if package not in _RL:
+        return None
+    extra = "install reactors with its extra rl, in a clone pip install '.[rl]'"
+    return PackageMissing(f"the package {package} is missing; {extra}")
+
+
 # Drawing.
 
 

@@ -21,7 +21,7 @@ from reactors.command.rewinding import bisect_command, replay_command
 from reactors.command.runs import compare_command, eval_command, play_command
 from reactors.command.tracebacks import reported, whole_tracebacks
 from reactors.command.traces import place_command, trace_command
-from reactors.command.train import train_command
+from reactors.command.train import presets_command, train_command
 from reactors.command.tune import tune_command
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.command.viewing import report_command, top_command, view_command
@@ -314,6 +314,7 @@ def doctor_command(as_json: bool, report: bool) -> None:
 
 for command in (
     join_command,
+    presets_command,
     train_command,
     tune_command,
     eval_command,

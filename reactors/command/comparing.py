@@ -103,10 +103,9 @@ def parting(runs: Mapping[str, Path]) -> Iterator[str]:
             )
 
 
-def _once_more(folder: Path, algorithm: str | None, env: str | None) -> Comparison:
-    """A run, and what its training does now."""
-    before = journal_in(folder)
-    if before == folder:
+def _once_more(folder: Path, algorithm: str | None, env: str | None) -> str | None:
+    """Whether a training does now what it did, as `_same` says it."""
+    if not folder.is_dir():
         raise click.UsageError(f"{folder} is no folder of a training; say which other journal it is to be held against")
     from reactors.rl.runs.retrained import retrained
 
@@ -116,7 +115,32 @@ def _once_more(folder: Path, algorithm: str | None, env: str | None) -> Comparis
         except Exception as error:  # noqa: BLE001 - any code of the user's
             click.echo(f"{folder} cannot be trained once more: {type(error).__name__}: {error}", err=True)
             sys.exit(_UNTESTED)
-        return _compared(before, journal_in(Path(out)))
+        return _same(folder, Path(out))
+
+
+def _same(one: Path, other: Path) -> str | None:
+    """How two runs differ, None if they do not: by their journals, or by the digests of trainings without them."""
+    if one.is_dir() and other.is_dir() and not all((each / "values.rxj").exists() for each in (one, other)):
+        digests = [_digest(each) for each in (one, other)]
+        if digests[0] == digests[1]:
+            click.echo(f"the same: digest {digests[0]}")
+            return None
+        return f"their digests differ: {' and '.join(digests)}; of runs with --journal-values, reactors diff says where"
+    comparison = _compared(one, other)
+    if comparison.same:
+        click.echo(f"the same: {comparison.compared:,} executions")
+        return None
+    divergence = comparison.divergence
+    return comparison.longer if divergence is None else f"they part at {divergence.tag}, in {divergence.path}"
+
+
+def _digest(folder: Path) -> str:
+    """Of the training in a folder, if it has ended."""
+    found: str | None = run_in(folder, None, None).result.get("digest")
+    if found is None:
+        click.echo(f"Error: {folder} has neither values.rxj nor a digest, for the run has not ended", err=True)
+        sys.exit(2)
+    return found
 
 
 def _compared(one: Path, other: Path) -> Comparison:
@@ -135,19 +159,15 @@ def _compared(one: Path, other: Path) -> Comparison:
 def same_command(one: Path, other: Path | None, *, algorithm: str | None, env: str | None) -> None:
     """Whether two runs did the same; the exit status says it: 0, or 1, or 2 if they cannot be compared.
 
-    Without OTHER, the training in the folder ONE is trained once more, with the code that is there now: for `git bisect
+    ONE and OTHER are journals or folders of training; folders without values.rxj are compared by their digests. Without
+    OTHER, the training in the folder ONE is trained once more, with the code that is there now: for `git bisect
     run reactors same DIR`, which finds the commit since which it learns something else. The status is 125, which makes
     git skip a commit, where it cannot be trained.
     """
     if other is not None and (algorithm or env):
         raise click.UsageError("--algorithm and --env are for a folder that is trained once more: leave out OTHER")
     with reported():
-        comparison = _once_more(one, algorithm, env) if other is None else _compared(one, other)
-    divergence = comparison.divergence
-    if comparison.same:
-        click.echo(f"the same: {comparison.compared:,} executions")
-        return
-    click.echo(
-        comparison.longer if divergence is None else f"they part at {divergence.tag}, in {divergence.path}", err=True
-    )
-    sys.exit(1)
+        differing = _once_more(one, algorithm, env) if other is None else _same(one, other)
+    if differing is not None:
+        click.echo(differing, err=True)
+        sys.exit(1)

@@ -150,7 +150,8 @@ def _packages() -> Iterator[Finding]:
         if installed:
             yield Finding(name, "ok", installed)
         else:
-            yield Finding(name, "note", f"missing ({what})", f"pip install {name}, if a program needs it")
+            extra = ", or reactors with its extra rl," if name != "numba" else ""
+            yield Finding(name, "note", f"missing ({what})", f"pip install {name}{extra} if a program needs it")
 
 
 def bytecode(package: str) -> Iterator[Finding]:

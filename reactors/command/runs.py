@@ -129,9 +129,7 @@ def play_command(
 
 
 @click.command("compare", short_help="Compare runs: curves and a table.")
-@click.argument(
-    "folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
+@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",
@@ -141,16 +139,26 @@ def play_command(
     show_default=True,
     help="Write a picture, or a page with all curves.",
 )
-def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
-    """Compare runs: their curves over steps and over time in one picture, or on one page, and a table."""
+def compare_command(*, paths: tuple[Path, ...], output: Path) -> None:
+    """Compare runs: their curves over steps and over time in one picture, or on one page, and tables.
+
+    Tables have results, and settings in which the runs differ. Files among the folders are left out, so that `reactors
+    compare runs/*` is all runs.
+    """
     with misuse():
-        from reactors.rl.runs.curves import curve, over_steps, table
+        from reactors.rl.monitoring.aligned import aligned
+        from reactors.rl.runs.curves import curve, over_steps, results, settings, table
         from reactors.rl.runs.run_folder import RunFolder
 
         if not output.absolute().parent.is_dir():
             raise ArgumentError(f"there is no folder {str(output.parent)!r} for {output.name}")
+        folders = [path for path in paths if path.is_dir()]
+        if not folders:
+            raise ArgumentError(f"{', '.join(map(str, paths))}: none is a folder of a run")
         runs = [RunFolder(folder) for folder in folders]
         click.echo(table(runs))
+        if len(differing := settings(runs)) > 1:
+            click.echo(f"\n{aligned(differing, words=len(differing[0]))}\n")
         names = [run.path.name for run in runs]
         named = {run.path.name if names.count(run.path.name) == 1 else str(run.path): run for run in runs}
         for line in parting({name: run.path for name, run in named.items()}):
@@ -158,6 +166,7 @@ def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
         if output.suffix == ".html":
             from reactors.viewing.report import contents, write
 
+            tables = {"Results": results(runs), "Settings in which they differ": differing}
             curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
             for name, run in named.items():
                 for figure, points in over_steps(run.rows).items():
@@ -165,7 +174,7 @@ def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
             facts = {
                 f"{name}: {title.lower()}": rows for name, run in named.items() for title, rows in run.facts().items()
             }
-            write(output, contents(", ".join(named), table(runs).splitlines(), None, curves=curves, facts=facts))
+            write(output, contents(", ".join(named), [], None, tables=tables, curves=curves, facts=facts))
         else:
             curve({name: run.rows for name, run in named.items()}, output)
     click.echo(f"curves are in {output}", file=sys.stdout)

@@ -18,7 +18,7 @@ import click
 import reactors
 import reactors_runtime
 from reactors.command.words import in_options
-from reactors.errors import ReactionError, ReactorError, ReactorWarning
+from reactors.errors import ReactionError, ReactorError, ReactorWarning, missing
 from reactors.script import WrongTarget
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def reported() -> Iterator[None]:
         click.echo(f"error: {said(error)}", err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
-        _show(error)
+        lacking = missing(error) if isinstance(error, ModuleNotFoundError) else None
+        if lacking is None or _whole():
+            _show(error)
+        if lacking is not None:
+            click.echo(f"error: {lacking}", err=True)
         sys.exit(1)
 
 

@@ -112,6 +112,27 @@ def train_command(
         click.echo(f"all of it is in {folder}")
 
 
+@click.command("presets", short_help="List the presets of algorithms.")
+@click.argument("algorithm", required=False)
+def presets_command(*, algorithm: str | None) -> None:
+    """List the environments for which algorithms have a preset, and where its numbers are from.
+
+    Of ALGORITHM, or of all. `reactors train` takes them unless it is told --no-preset, and prints them.
+    """
+    with misuse():
+        from reactors.lowlevel import did_you_mean
+        from reactors.rl.contract.presets.tables import presets
+
+        found = presets()
+        names = {name.lower(): name for name in found}
+        if algorithm is not None and algorithm.lower() not in names:
+            others = did_you_mean(algorithm, names) or f"; {', '.join(names)} have some"
+            raise ArgumentError(f"{algorithm!r} has no presets{others}")
+        for name in found if algorithm is None else [names[algorithm.lower()]]:
+            wide = max(map(len, found[name]))
+            click.echo(f"{name}\n" + "\n".join(f"  {env:{wide}}  {source}" for env, source in found[name].items()))
+
+
 def _left(out: Path | None, algorithm: str | None, env: str | None) -> str:
     """What is left of a run that was interrupted."""
     nothing = "nothing is saved: it was stopped before its first round was"

@@ -83,6 +83,11 @@ def report_command(run: Path, output: Path | None) -> None:
             trace = Trace(traces[-1]) if traces else None
             said, facts, drawn = folder.path.name, folder.facts(), curves(folder)
             target = output or run / "report.html"
+            if trace is None and output is None and target.exists():
+                click.echo(
+                    f"{target} is as the run left it, with what is known then alone; -o FILE writes another page"
+                )
+                return
         else:
             trace = Trace(run)
             said, facts, drawn = trace.header["program"], {}, {}

@@ -213,5 +213,11 @@ if not TYPE_CHECKING:  # type checkers would take `__getattr__` to mean that eve
             from reactors.lowlevel import refuse
 
             return refuse(globals(), name, __dir__())
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACE[name]}"), name)
+        try:
+            module = import_module(f"{__name__}.{_PLACE[name]}")
+        except ModuleNotFoundError as error:
+            from reactors.errors import missing
+
+            raise missing(error) or error from None
+        found = globals()[name] = getattr(module, name)
         return found

@@ -178,9 +178,10 @@ function report(data) {
   document.title = data.title;
   const page = document.getElementById("page");
   page.replaceChildren(make("header", {}, make("h1", {}, data.title), ...data.said.map((line) => make("p", { class: "grey" }, line))));
+  for (const [title, names, rows] of data.tables) page.append(section(title, table(names, rows)));
   const drawn = data.curves.map(([name, runs]) => curve(name, runs));
   if (drawn.length) page.append(section("Curves", make("div", { class: "curves" }, ...drawn.slice(0, FIRST))));
-  if (data.graph) page.append(section("Graph", graph(data.graph), make("p", { class: "grey" }, "The redder a reaction, the more of its worker's time it took.")));
+  if (data.graph) page.append(section("Graph", graph(data.graph), ...data.timeline ? [make("p", { class: "grey" }, "The redder a reaction, the more of its worker's time it took.")] : []));
   if (data.workers.length) {
     const [rows, legend] = bars(data.workers);
     page.append(section("Where the time went", table(["", ""], rows), legend));

@@ -64,10 +64,14 @@ def contents(
     reactions: Sequence[Sequence[str]] = (),
     workers: Sequence[Mapping[str, Any]] = (),
     graph: str = "",
+    tables: Mapping[str, Sequence[Sequence[str]]] | None = None,
     curves: Mapping[str, Mapping[str, Points]] | None = None,
     facts: Mapping[str, Mapping[str, object]] | None = None,
 ) -> dict[str, Any]:
-    """What the page shows; without a trace, what can be said without one. `curves` are points by name and run."""
+    """What the page shows; without a trace, what can be said without one.
+
+    `tables` have their header first, `curves` are points by name and run.
+    """
     of_trace: dict[str, Any] = {
         "graph": graph, "workers": [*workers], "limits": [], "predicted": [], "assumed": [],
         "timeline": None, "reactions": [[*row] for row in reactions],
@@ -77,6 +81,9 @@ def contents(
     return {
         "title": title,
         "said": [*said],
+        "tables": [
+            [name, [*rows[0]], [[*row] for row in rows[1:]]] for name, rows in (tables or {}).items() if rows[1:]
+        ],
         "curves": [
             [name, [[run, thinned(points)] for run, points in runs.items()]]
             for name, runs in (curves or {}).items()

@@ -45,6 +45,21 @@ def test_a_run_is_trained_once_more_and_held_against_what_it_did(
     assert said("same", str(tmp_path / "one"))[0] == 125
 
 
+def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
+    names = [str(tmp_path / name) for name in ("one", "other", "another")]
+    for out, seed in zip(names, (3, 3, 4), strict=True):
+        done = rl.train(rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=64, seed=seed, out=out)
+    assert said("same", *names[:2])[0] == said("same", names[0])[0] == 0
+    status, text = said("same", *names[1:])
+    assert (status, done.digest in text) == (1, True)
+    (tmp_path / "one" / "result.json").unlink()
+    status, text = said("same", *names[:2])
+    assert (status, "has neither values.rxj nor a digest" in text) == (2, True)
+
+
 def test_a_journal_alone_cannot_be_trained_once_more(tmp_path: Path) -> None:
     (tmp_path / "a.rxj").touch()
     status, text = said("same", str(tmp_path / "a.rxj"))

@@ -338,6 +338,23 @@ def test_train_says_which_package_is_missing(option: str, package: str, monkeypa
     assert f"pip install {package}" in done.stderr
 
 
+@pytest.mark.parametrize("package", ["gymnasium", "torch"])
+@pytest.mark.parametrize("words", [("train", "ppo", "--env", "CartPole-v1"), ("eval", "."), ("compare", ".")])
+def test_without_the_extra_a_line_says_what_to_install(package: str, words: tuple[str, ...]) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from reactors.command.cli import main; main({list(words)})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = (
+        f"error: the package {package} is missing; install reactors with its extra rl, in a clone pip install '.[rl]'"
+    )
+    assert (done.returncode, done.stderr.splitlines()) == (1, [said])
+
+
+def test_presets_are_listed() -> None:
+    assert reactors("presets", "td3").stdout.splitlines()[0] == "TD3"
+    assert "  CartPole-v1  " in reactors("presets").stdout
+    assert "'pqo' has no presets; did you mean 'ppo'?" in reactors("presets", "pqo").stderr
+
+
 def test_ctrl_c_saves_and_the_run_goes_on() -> None:
     command = [sys.executable, "-m", "reactors", "train", "ppo", "--env", "CartPole-v1", *SMALL, "--workers", "2"]
     process = subprocess.Popen(
@@ -631,7 +648,23 @@ def test_compare_draws_and_prints(run: Path) -> None:
     assert first.split()[:7] == ["trained", "PPO", "CartPole-v1", "sync", "1", "0", "320"]
     assert head.split()[-1] == "digest"
     assert first.split()[-1] == json.loads((run / "result.json").read_text())["digest"][:12]
+    Path("note.txt").touch()
+    assert reactors("compare", run, "note.txt").stdout.splitlines()[0] == head
+    assert "none is a folder of a run" in reactors("compare", "note.txt").stderr
     assert reactors("compare", run, "-o", "nowhere/x.png").exit_code == 2
+
+
+def test_compare_says_in_which_settings_runs_differ(run: Path) -> None:
+    reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--set", "gamma=0.9", "--out", "other")
+    done = reactors("compare", run, "other", "-o", "both.html")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    setting = next(i for i, line in enumerate(lines) if line.startswith("setting"))
+    assert lines[setting].split() == ["setting", "trained", "other"]
+    assert ["gamma", "0.99", "0.9"] in [line.split() for line in lines[setting:]]
+    assert "clip" not in [line.split()[0] for line in lines[setting:] if line]
+    page = Path("both.html").read_text()
+    assert '["Settings in which they differ", ["setting", "trained", "other"], [' in page
 
 
 # ---- what is seen meanwhile ----

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from reactors.rl.envs.spaces import Space
     from reactors.rl.episode import Episode
 
+UNMADE = "fix it, or give observation_space and action_space if it can be made on its worker alone"
+
 
 @public("rl.Env")
 class Env(rx.Reactor):
@@ -120,7 +122,7 @@ class Env(rx.Reactor):
         self.restarts = 0
         if observation_space is None or action_space is None:
             try:
-                found = spaces_of(self.makers[0], self.path)
+                found = spaces_of(self.makers[0], self.path, remedy=UNMADE)
             except ParameterError as error:
                 refuse_passed_on(self.path, Env, kwargs, error.__cause__)
                 raise

@@ -39,7 +39,8 @@ class Registry(NamedTuple):
 
 GYMNASIUM = Registry(
     lambda: gym.registry,
-    "an id that a package registers is written module:Id, as in ale_py:ALE/Pong-v5, and a class of your own FILE:CLASS",
+    "Atari's games are written atari:Pong, MinAtar's minatar:breakout, ids that a package registers module:Id, and a "
+    "class of your own FILE:CLASS",
 )
 
 

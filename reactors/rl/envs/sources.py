@@ -129,14 +129,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def spaces_of(make: Maker, path: str, look: Callable[[Any], None] | None = None) -> tuple[Space, Space]:
+def spaces_of(
+    make: Maker, path: str, look: Callable[[Any], None] | None = None, *, remedy: str = "fix it"
+) -> tuple[Space, Space]:
     """Observation and action space, read from one that is made and closed; `look` is called with it before."""
     try:
         env = own(getattr(make, "unrecorded", make))()  # of one that records, a look must leave nothing behind
     except Exception as error:
         raise ParameterError(
-            f"{path}: its environment cannot be made here to find its spaces ({in_words(error)}); fix "
-            "it, or give observation_space and action_space if it can be made on its worker alone"
+            f"{path}: its environment cannot be made here to find its spaces ({in_words(error)}); {remedy}"
         ) from error
     try:
         check_single(env, path)

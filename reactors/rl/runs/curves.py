@@ -77,8 +77,8 @@ def _points(rows: Sequence[Row], by: str, name: str) -> tuple[list[float], list[
     return [x for x, _ in found], [y for _, y in found]
 
 
-def table(runs: Sequence[Any]) -> str:
-    """The runs, given as folders, one on a line, and below it the parts of one of many agents."""
+def results(runs: Sequence[Any]) -> list[tuple[str, ...]]:
+    """A table, its header first: a line for each run, a folder, and below it lines for the parts of many agents."""
     lines: list[tuple[str, ...]] = [
         (
             "run", "algorithm", "environment", "mode", "workers", "seed", "steps", "seconds", "steps/s", "return",
@@ -101,7 +101,24 @@ def table(runs: Sequence[Any]) -> str:
         )  # fmt: skip
         blank = ("",) * (len(lines[0]) - 4)
         lines += [(f"  {part}", *blank, *_last_and_in(best, rows, *names), "") for part, names in parts(rows).items()]
-    return aligned(lines, words=WORDS)
+    return lines
+
+
+def table(runs: Sequence[Any]) -> str:
+    """The results of these runs, to be printed."""
+    return aligned(results(runs), words=WORDS)
+
+
+def settings(runs: Sequence[Any]) -> list[tuple[str, ...]]:
+    """A table, its header first: hyperparameters and options in which these runs differ, a column for each run."""
+    said = [{**run.config.get("hyperparameters", {}), **_options(run.config)} for run in runs]
+    names = dict.fromkeys(name for each in said for name in each)
+    found = [(name, *(str(each.get(name, "-")) for each in said)) for name in names]
+    return [("setting", *(run.path.name for run in runs)), *(row for row in found if len({*row[1:]}) > 1)]
+
+
+def _options(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in {"hyperparameters", "versions"}}
 
 
 def _last_and_in(best: Row, rows: Sequence[Row], shown: str, evaluated: str) -> tuple[str, str]:

@@ -152,8 +152,8 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
         (
             "Chessboard-v1",
             (
-                "Env: there is no environment 'Chessboard-v1'; an id that a package registers is written module:Id, as "
-                "in ale_py:ALE/Pong-v5, and a class of your own FILE:CLASS"
+                "Env: there is no environment 'Chessboard-v1'; Atari's games are written atari:Pong, MinAtar's "
+                "minatar:breakout, ids that a package registers module:Id, and a class of your own FILE:CLASS"
             ),
         ),
         (
