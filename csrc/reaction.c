@@ -272,8 +272,8 @@ void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
 static void measured(rx_worker *w, uint32_t index, int64_t ns)
 {
     rx_stats *s = &w->stats[index];
-    s->sampled++;
-    s->ns += (uint64_t)ns;
+    if (w->heavy[index] && ns > HEAVY_NS) s->known++, s->known_ns += (uint64_t)ns;
+    else s->sampled++, s->ns += (uint64_t)ns;
     w->heavy[index] = ns > RX_LONG_NS ? RX_LONG : ns > HEAVY_NS || w->clocks;        /* in a batch, it is not known which reaction slept */
 }
 

@@ -164,13 +164,12 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str,
     relayed = 0  # what connections of modes did is no reaction of the program
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
-        for number, row in zip(part.reactions, stats.tolist(), strict=True):
-            count, late, sampled, ns = row
+        spent = tables.seconds(stats).tolist()
+        for number, (count, late, *_), seconds in zip(part.reactions, stats.tolist(), spent, strict=True):
             reaction = program.reactions[number]
             if program.reactors[reaction.reactor].relay:
                 relayed += count
                 continue
-            seconds = ns / sampled * count / 1e9 if sampled else 0.0
             reactions.append(
                 ReactionStatistics(program.name(number), worker, count, late, seconds, classes[reaction.reactor])
             )

@@ -89,7 +89,7 @@ class Watched:
         for part, stats in zip(self.said["parts"], self._stats, strict=True):
             rows, there = stats.copy(), part["reactions"]
             count[there], late[there] = rows["count"], rows["late"]
-            seconds[there] = rows["ns"] / 1e9 * rows["count"] / np.maximum(rows["sampled"], 1)
+            seconds[there] = tables.seconds(rows)
         bells, clock = self._bells.copy(), time.monotonic()
         started = int(self._image["start_ns"])
         return Sample(

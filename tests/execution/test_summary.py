@@ -180,6 +180,19 @@ def test_one_reaction_at_one_tag_is_so_in_the_summary() -> None:
     assert result.summary().startswith("1 reaction at 1 tag in ")
 
 
+def test_what_took_long_once_stands_for_no_other_time() -> None:
+    class Slow(rx.Reactor):
+        tick = rx.Timer(0, "1 ns")
+
+        @rx.reaction(tick)
+        def begin(self) -> None:
+            if self.tag.time == 0:
+                time.sleep(0.3)
+
+    result = rx.run(Slow(), timeout="300 ns", fast=True)
+    assert 0.3 <= result.statistics[0].seconds < 2 * result.wall_time  # it was twenty times
+
+
 def test_missed_deadlines_are_counted_in_the_summary() -> None:
     class Hasty(rx.Reactor):
         tick = rx.Timer(0, "1 ns")
