@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from reactors.rl.monitoring.agent_returns import AgentReturns
     from reactors.rl.monitoring.journal_file import Row
 
+RESTARTS = "charts/restarts"
+
 
 class Journal(Stateful):
     """Collects episodes of all actors, the mean of all learners' figures, and evaluations, under CleanRL's names.
@@ -68,7 +70,7 @@ class Journal(Stateful):
         self.latest: Row = {}
         self.returns: deque[float] = deque(maxlen=WINDOW)
         self.lengths: deque[float] = deque(maxlen=WINDOW)
-        self.count = 0
+        self.count, self.failed = 0, 0  # episodes, and those whose environment was made again
         self.began = 0.0
         self.table: JournalFile | None = None
         self.rates = Rates()
@@ -111,7 +113,7 @@ class Journal(Stateful):
                 self.latest[name] = count(state["latest"][name])
         self.rates.begin(state["seconds"], self.latest.get("global_step", 0))
         self.returns, self.lengths = (deque(map(float, state[name]), WINDOW) for name in ("returns", "lengths"))
-        self.count = count(state["count"])
+        self.count, self.failed = count(state["count"]), int(self.latest.get(RESTARTS, 0))
         if self.agents is not None:
             self.agents.load_state_dict(state["agents"])
         self.began -= state["seconds"]
@@ -122,7 +124,7 @@ class Journal(Stateful):
         row["seconds"] = round(time.perf_counter() - self.began, 3)
         for i in self.episodes.present:
             ended: tuple[Episode, ...] = self.episodes[i].value
-            self.count += len(ended)
+            self.count, self.failed = self.count + len(ended), self.failed + sum(each.failed for each in ended)
             self.returns += [each.total for each in ended if not any(map(math.isnan, each.returns))]
             self.lengths += [episode.length for episode in ended]
             if self.agents is not None:
@@ -132,6 +134,8 @@ class Journal(Stateful):
             row["charts/episodic_return"] = statistics.fmean(self.returns)
         if self.lengths:
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
+        if self.failed:
+            row[RESTARTS] = float(self.failed)
         by_learner = [
             self.figures[i].value if self.agents is None else self.agents.by_group(i, self.figures[i].value)
             for i in self.figures.present

@@ -287,7 +287,7 @@ def _run(
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
         weights = final = training.final_weights()
-        report["notes"] += _none_better(training)
+        report["notes"] += [*_restarted(training), *_none_better(training)]
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
@@ -431,6 +431,14 @@ def _notes(mode: Mode, saved: Saved | None) -> list[str]:
         for note in saved.meta["notes"]
     ]
     return [*free, *notes, *hidden]
+
+
+def _restarted(training: Training) -> list[str]:
+    """A note of environments that failed and were made again."""
+    n = training.journal.failed
+    return (
+        [f"environments failed and were made again, {n:,} times; charts/restarts of the journal has when"] if n else []
+    )
 
 
 def _none_better(training: Training) -> list[str]:

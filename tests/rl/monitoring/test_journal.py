@@ -8,6 +8,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -231,3 +232,37 @@ def test_a_run_that_goes_on_has_no_result_yet(stopped: Path) -> None:
     assert found == [({}, n) for n in range(9, ROUNDS + 1)]
     assert len(RunFolder(stopped).rows) == ROUNDS
     assert RunFolder(stopped).result["journal"]["count"] == ROUNDS
+
+
+class Fragile(gym.Wrapper[Any, Any, Any, Any]):
+    """Fails in the third step of each episode."""
+
+    def __init__(self) -> None:
+        super().__init__(gym.make("CartPole-v1"))
+
+    def reset(self, **options: Any) -> Any:
+        self.made = 0
+        return super().reset(**options)
+
+    def step(self, action: Any) -> Any:
+        self.made += 1
+        if self.made == 3:
+            raise RuntimeError("broken")
+        return super().step(action)
+
+
+def test_environments_that_were_made_again_are_counted_also_by_a_run_that_goes_on(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"env": Fragile, "on_error": "restart", "mode": "sync"}
+    done = train(**options)
+    counted = [row["charts/restarts"] for row in done.journal]
+    assert counted == sorted(counted)
+    assert counted[0] >= 4  # 8 steps in each of two environments
+    assert any("made again, " in note and f"{counted[-1]:.0f} times" in note for note in done.notes)
+    train(**options, out=tmp_path / "run", until=4 * STEPS)
+    again = train(**options, resume=tmp_path / "run")
+    assert timeless(again.journal) == timeless(done.journal)
+    assert again.digest == done.digest
+
+
+def test_without_failures_there_is_no_such_column(whole: rl.Trained) -> None:
+    assert not any("charts/restarts" in row for row in whole.journal)
