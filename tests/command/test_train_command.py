@@ -355,7 +355,8 @@ def test_presets_are_listed() -> None:
     assert "'pqo' has no presets; did you mean 'ppo'?" in reactors("presets", "pqo").stderr
 
 
-def test_ctrl_c_saves_and_the_run_goes_on() -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_save_and_the_run_goes_on(end: int) -> None:
     command = [sys.executable, "-m", "reactors", "train", "ppo", "--env", "CartPole-v1", *SMALL, "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--total-steps", "10000000", "--out", "a"], stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -365,7 +366,7 @@ def test_ctrl_c_saves_and_the_run_goes_on() -> None:
         while not (journal.exists() and len(journal.read_text().splitlines()) > 3):
             assert process.poll() is None
             time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+        os.killpg(process.pid, end)  # as a terminal, or `timeout`, does it
         assert process.wait(60) == 130
         assert process.stderr is not None
         said = process.stderr.read()

@@ -1,7 +1,7 @@
-"""How does Ctrl-C end a run so that it can go on?
+"""How does Ctrl-C end a run so that it can go on, or SIGTERM, with which Slurm, Docker and `timeout` end it?
 
 The first one makes a file for which the program looks every round: it saves a round and ends after it. The second one
-is Python's own.
+does what it would have done.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class Interruption:
-    """While entered, Ctrl-C makes the file; `asked` says whether it did. In the main thread alone.
+    """While entered, Ctrl-C and SIGTERM make the file; `asked` says whether they did. In the main thread alone.
+
+    A handler that the user has installed stays.
 
     >>> import tempfile; from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder, Interruption(Path(folder) / "stop") as interruption:
@@ -28,24 +30,24 @@ class Interruption:
 
     def __init__(self, file: Path | None) -> None:
         self.file, self.asked = file, False
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        self._taken = (
-            self.file is not None
-            and threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if self._taken:
-            signal.signal(signal.SIGINT, self._ask)
+        if self.file is not None and threading.current_thread() is threading.main_thread():
+            for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+                if signal.getsignal(number) is usual:
+                    self._before[number] = signal.signal(number, self._ask)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._taken:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        while self._before:
+            signal.signal(*self._before.popitem())
 
-    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+    def _ask(self, number: int, _frame: FrameType | None) -> None:
         if self.asked or self.file is None:
-            raise KeyboardInterrupt
+            signal.signal(number, self._before.pop(number))
+            signal.raise_signal(number)
+            return
         self.asked = True
         self.file.touch()
         print("\nsaving; once more, and it stops at once", file=sys.stderr, flush=True)

@@ -106,6 +106,7 @@ class _Server:
                 prctl(_PR_SET_NAME, f"reactors-{number}".encode())
                 for descriptor in (self.caller, *self.workers):
                     os.close(descriptor)
+                os.register_at_fork(after_in_child=terminable)  # what a reaction forks, multiprocessing for instance
                 worker.main(number, setting, self.wire, descriptors)
             os._exit(1)
         for descriptor in descriptors:
@@ -130,9 +131,15 @@ def prctl(option: int, value: int | bytes) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
+def terminable() -> None:
+    """Let SIGTERM end this process."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def main(descriptor: int, caller: int) -> NoReturn:
     """Serve the process `caller` over the socket `descriptor` until it hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who says when to end
+    signal.signal(signal.SIGTERM, lambda *_: None)  # and so is this, which may be sent to all of its group
     prctl(_PR_SET_NAME, b"reactors-server")
     gc.disable()
     pidfd = os.pidfd_open(os.getppid())

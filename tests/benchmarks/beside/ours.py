@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +30,6 @@ RUNS = Path(__file__).parents[3] / "build" / "beside"
 def run(task: Task) -> Learned:
     """Actions of an evaluation are those of training where frames are seen, else the greedy ones."""
     torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     made_by = commit()
     folder = RUNS / made_by / f"{task.algorithm}-{task.env}-{task.steps}-{task.seed}".replace(":", "-")
     spent = folder / "spent.json"  # a run that was killed has none
