@@ -157,13 +157,13 @@ class PPOLearning(PolicyGradientLearning):
         values_before: torch.Tensor,
     ) -> Generator[Flat, None, bool]:
         """Update on one minibatch; returns whether there may be another one."""
-        config, clip = self.config, self.clip
+        config = self.config
         worth = normalised(advantage) if config.normalise else advantage
         features = self.net.features(obs)
         log_prob, entropy = self.net.judge(features, actions)
         logs = log_prob - before
         ratio = logs.exp()
-        surrogate = torch.min(ratio * worth, ratio.clamp(1 - clip, 1 + clip) * worth).mean()
+        surrogate = self.surrogate(ratio, worth).mean()
         values = self.net.values(features)
         value_loss = self.value_loss(values, values_before, returns)
         loss = config.value / self.net.scale**2 * value_loss - surrogate
@@ -177,6 +177,11 @@ class PPOLearning(PolicyGradientLearning):
             return False
         yield from self.descend(loss, config.max_grad_norm)
         return True
+
+    def surrogate(self, ratio: torch.Tensor, advantage: torch.Tensor) -> torch.Tensor:
+        """What is to be as great as possible, for each step of a minibatch: equation 7."""
+        clip = self.clip
+        return torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
 
     def value_loss(self, values: torch.Tensor, before: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
         """The mean squared error; with `clip_value`, the larger one of the value's and the clipped value's."""

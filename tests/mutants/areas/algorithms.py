@@ -9,7 +9,7 @@ MISTAKES = (
         "reactors/rl/algorithms/ppo.py",
         UPDATES,
         (
-            Mistake("PPO takes the greater of both surrogates", "surrogate = torch.min(", "surrogate = torch.max("),
+            Mistake("PPO takes the greater of both surrogates", "return torch.min(ratio", "return torch.max(ratio"),
             Mistake(
                 "PPO is punished for entropy",
                 "loss = loss - config.entropy * entropy",
