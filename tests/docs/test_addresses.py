@@ -30,6 +30,7 @@ KNOWN = {
     "https://arxiv.org/abs/1812.09755": "Singh and others, agents that learn when to communicate (IC3Net)",
     "https://arxiv.org/abs/1903.03176": "Young and Tian, MinAtar",
     "https://arxiv.org/abs/1912.00167": "Luo and others, IMPACT, on which APPO is based",
+    "https://arxiv.org/abs/1912.09729": "Ye and others, mastering complex control in MOBA games: PPO clipped twice",
     "https://arxiv.org/abs/2011.09533": "de Witt and others, independent PPO in StarCraft",
     "https://arxiv.org/abs/2103.01955": "Yu and others, PPO for cooperating agents",
     "https://arxiv.org/abs/2103.11883": "Pan and others, overestimation in QMIX",
