@@ -103,7 +103,7 @@ def parting(runs: Mapping[str, Path]) -> Iterator[str]:
             )
 
 
-def _once_more(folder: Path, algorithm: str | None, env: str | None) -> str | None:
+def _once_more(folder: Path, algorithm: str | None, env: str | None) -> tuple[bool, str]:
     """Whether a training does now what it did, as `_same` says it."""
     if not folder.is_dir():
         raise click.UsageError(f"{folder} is no folder of a training; say which other journal it is to be held against")
@@ -118,20 +118,18 @@ def _once_more(folder: Path, algorithm: str | None, env: str | None) -> str | No
         return _same(folder, Path(out))
 
 
-def _same(one: Path, other: Path) -> str | None:
-    """How two runs differ, None if they do not: by their journals, or by the digests of trainings without them."""
+def _same(one: Path, other: Path) -> tuple[bool, str]:
+    """Whether two runs did the same, and in words: by their journals, or by the digests of trainings without them."""
     if one.is_dir() and other.is_dir() and not all((each / "values.rxj").exists() for each in (one, other)):
-        digests = [_digest(each) for each in (one, other)]
-        if digests[0] == digests[1]:
-            click.echo(f"the same: digest {digests[0]}")
-            return None
-        return f"their digests differ: {' and '.join(digests)}; of runs with --journal-values, reactors diff says where"
+        mine, its = _digest(one), _digest(other)
+        if mine == its:
+            return True, f"the same: digest {mine}"
+        return False, f"their digests differ: {mine} and {its}; of runs with --journal-values, reactors diff says where"
     comparison = _compared(one, other)
-    if comparison.same:
-        click.echo(f"the same: {comparison.compared:,} executions")
-        return None
     divergence = comparison.divergence
-    return comparison.longer if divergence is None else f"they part at {divergence.tag}, in {divergence.path}"
+    if comparison.same:
+        return True, f"the same: {comparison.compared:,} executions"
+    return False, comparison.longer if divergence is None else f"they part at {divergence.tag}, in {divergence.path}"
 
 
 def _digest(folder: Path) -> str:
@@ -167,7 +165,6 @@ def same_command(one: Path, other: Path | None, *, algorithm: str | None, env: s
     if other is not None and (algorithm or env):
         raise click.UsageError("--algorithm and --env are for a folder that is trained once more: leave out OTHER")
     with reported():
-        differing = _once_more(one, algorithm, env) if other is None else _same(one, other)
-    if differing is not None:
-        click.echo(differing, err=True)
-        sys.exit(1)
+        same, said = _once_more(one, algorithm, env) if other is None else _same(one, other)
+    click.echo(said, err=not same)
+    sys.exit(0 if same else 1)

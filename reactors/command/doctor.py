@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MIB, _GIB = 1 << 20, 1 << 30
-_EXTRAS = {  # packages that programs may want, and for what
-    "torch": "for .tensor and for learning",
-    "gymnasium": "for environments",
-    "numba": "for reactions compiled from Python",
+_EXTRAS = {  # packages that programs may want, for what, and how to install them
+    "torch": ("for .tensor and for learning", "pip install torch, or reactors' extra rl, which has it"),
+    "gymnasium": ("for environments", "pip install gymnasium, or reactors' extra rl, which has it"),
+    "numba": ("for reactions compiled from Python", "pip install numba"),
 }
 _COMPILED = {  # modules in C: every program needs the first ones, learning the others, too
     "core in C": ("reactors_runtime._core", "reactors_runtime._doors"),
@@ -145,13 +145,12 @@ def _system() -> Finding:
 def _packages() -> Iterator[Finding]:
     installed = _version("numpy")
     yield Finding("numpy", "ok", installed) if installed else Finding("numpy", "bad", "missing", "pip install numpy")
-    for name, what in _EXTRAS.items():
+    for name, (what, remedy) in _EXTRAS.items():
         installed = _version(name)
         if installed:
             yield Finding(name, "ok", installed)
         else:
-            extra = ", or reactors with its extra rl," if name != "numba" else ""
-            yield Finding(name, "note", f"missing ({what})", f"pip install {name}{extra} if a program needs it")
+            yield Finding(name, "note", f"missing ({what})", f"if a program needs it: {remedy}")
 
 
 def bytecode(package: str) -> Iterator[Finding]:

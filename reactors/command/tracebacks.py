@@ -62,7 +62,7 @@ def reported() -> Iterator[None]:
         click.echo(f"error: {said(error)}", err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
-        lacking = missing(error) if isinstance(error, ModuleNotFoundError) else None
+        lacking = missing(error) if isinstance(error, ModuleNotFoundError) and _raised_by_us(error) else None
         if lacking is None or _whole():
             _show(error)
         if lacking is not None:
@@ -117,6 +117,11 @@ def _whole() -> bool:
 def _show(error: BaseException) -> None:
     shown = error if _whole() else error.with_traceback(_theirs(error))
     click.echo("".join(traceback.format_exception(shown)), nl=False, err=True)
+
+
+def _raised_by_us(error: BaseException) -> bool:
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return _is_ours(frame.f_code.co_filename)
 
 
 def _theirs(error: BaseException) -> TracebackType | None:

@@ -85,7 +85,7 @@ def report_command(run: Path, output: Path | None) -> None:
             target = output or run / "report.html"
             if trace is None and output is None and target.exists():
                 click.echo(
-                    f"{target} is as the run left it, with what is known then alone; -o FILE writes another page"
+                    f"{target} is the page that the run wrote at its end, which knows more; -o FILE writes another"
                 )
                 return
         else:

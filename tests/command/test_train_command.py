@@ -655,6 +655,14 @@ def test_compare_draws_and_prints(run: Path) -> None:
     assert reactors("compare", run, "-o", "nowhere/x.png").exit_code == 2
 
 
+def test_report_leaves_the_page_that_the_run_wrote(run: Path) -> None:
+    written = (run / "report.html").read_bytes()
+    assert "the page that the run wrote" in reactors("report", run).stdout
+    assert (run / "report.html").read_bytes() == written
+    assert reactors("report", run, "-o", "other.html").exit_code == 0
+    assert Path("other.html").exists()
+
+
 def test_compare_says_in_which_settings_runs_differ(run: Path) -> None:
     reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--set", "gamma=0.9", "--out", "other")
     done = reactors("compare", run, "other", "-o", "both.html")

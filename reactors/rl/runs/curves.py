@@ -111,14 +111,10 @@ def table(runs: Sequence[Any]) -> str:
 
 def settings(runs: Sequence[Any]) -> list[tuple[str, ...]]:
     """A table, its header first: hyperparameters and options in which these runs differ, a column for each run."""
-    said = [{**run.config.get("hyperparameters", {}), **_options(run.config)} for run in runs]
+    said = [{**facts["Hyperparameters"], **facts["Options"]} for facts in (run.facts() for run in runs)]
     names = dict.fromkeys(name for each in said for name in each)
     found = [(name, *(str(each.get(name, "-")) for each in said)) for name in names]
     return [("setting", *(run.path.name for run in runs)), *(row for row in found if len({*row[1:]}) > 1)]
-
-
-def _options(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in config.items() if name not in {"hyperparameters", "versions"}}
 
 
 def _last_and_in(best: Row, rows: Sequence[Row], shown: str, evaluated: str) -> tuple[str, str]:
