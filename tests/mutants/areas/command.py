@@ -126,7 +126,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/command/runs.py",
-        "tests/command/test_train_command.py",
+        "tests/command/test_runs_command.py",
         (
             Mistake(
                 "`reactors eval` drops --seed",

@@ -85,7 +85,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/monitoring/evaluator.py",
-        "tests/command/test_train_command.py tests/rl/algorithms/test_algorithms.py",
+        "tests/command/test_train_command.py tests/command/test_runs_command.py tests/rl/algorithms/test_algorithms.py",
         (
             Mistake(
                 "the evaluator plays the same episodes each time",
