@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _MIB, _GIB = 1 << 20, 1 << 30
 _EXTRAS = {  # packages that programs may want, for what, and how to install them
-    "torch": ("for .tensor and for learning", "pip install torch, or reactors' extra rl, which has it"),
-    "gymnasium": ("for environments", "pip install gymnasium, or reactors' extra rl, which has it"),
+    "torch": ("for .tensor and for learning", "pip install torch, which the extra rl has, too"),
+    "gymnasium": ("for environments", "pip install gymnasium, which the extra rl has, too"),
     "numba": ("for reactions compiled from Python", "pip install numba"),
 }
 _COMPILED = {  # modules in C: every program needs the first ones, learning the others, too
