@@ -50,11 +50,13 @@ def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(
 ) -> None:
     monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     names = [str(tmp_path / name) for name in ("one", "other", "another")]
-    for out, seed in zip(names, (3, 3, 4), strict=True):
-        done = rl.train(rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=64, seed=seed, out=out)
+    results = [
+        rl.train(rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=64, seed=seed, out=out)
+        for out, seed in zip(names, (3, 3, 4), strict=True)
+    ]
     assert said("same", *names[:2])[0] == said("same", names[0])[0] == 0
     status, text = said("same", *names[1:])
-    assert (status, done.digest in text) == (1, True)
+    assert (status, results[2].digest in text) == (1, True)
     (tmp_path / "one" / "result.json").unlink()
     status, text = said("same", *names[:2])
     assert (status, "has neither values.rxj nor a digest" in text) == (2, True)
