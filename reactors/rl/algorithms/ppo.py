@@ -53,7 +53,7 @@ class PPO(PolicyGradient):
     epochs: Count = 10
     """Passes over a round's experience. Table 3."""
     batch_size: Count = 64
-    """Steps in a minibatch. Table 3."""
+    """Steps in a minibatch; all of a round, if it has no more. Table 3."""
     clip: Positive = 0.2
     """Clipping range of the ratio of probabilities. Section 6.1."""
     anneal_clip: bool = True

@@ -50,15 +50,17 @@ def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
 
     figure = Figure(figsize=(11, 4), layout="constrained")
     FigureCanvasAgg(figure)
+    lines = [*_lines(runs)]
     for axes, by, label in zip(
         figure.subplots(1, 2, sharey=True), ("global_step", "seconds"), ("environment steps", "seconds"), strict=True
     ):
-        for i, (name, rows, shown, evaluated, style) in enumerate(_lines(runs)):
+        for i, (name, rows, shown, evaluated, style) in enumerate(lines):
             axes.plot(*_points(rows, by, shown), style, color=f"C{i % 10}", label=name)
             axes.plot(*_points(rows, by, evaluated), "o", color=f"C{i % 10}", markersize=4)
         axes.set_xlabel(label)
         axes.grid(alpha=0.3)
-    figure.axes[0].set_ylabel("return (dots: greedy)")
+    dotted = any(evaluated in row for _, rows, _, evaluated, _ in lines for row in rows)
+    figure.axes[0].set_ylabel("return (dots: greedy)" if dotted else "return")
     if runs:
         figure.axes[1].legend(loc="lower right", fontsize="small")
     figure.savefig(path, dpi=120, format="png")
