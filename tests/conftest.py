@@ -1,5 +1,6 @@
 """Before every test the shared generators begin again; after it nothing is left of what it ran."""
 
+import io
 import random
 import signal
 import sys
@@ -44,6 +45,16 @@ def draws_are_the_same() -> None:
     np.random.seed(0)  # noqa: NPY002 - the shared one is what is meant
     if torch := sys.modules.get("torch"):
         torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def fonts() -> None:
+    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.text(0, 0, "text")
+    figure.savefig(io.BytesIO(), format="png")
 
 
 @pytest.fixture

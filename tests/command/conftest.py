@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reactors import rl
-from reactors.rl.runs.curves import curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture(scope="module")
-def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
-    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import gc
 import importlib
 import importlib.util
-import io
 import json
 import re
 import shutil
@@ -19,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import reactors as rx
 from reactors import rl
@@ -30,13 +28,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 Load = Callable[[str], Any]
 
-
-@pytest.fixture(autouse=True, scope="module")
-def fonts() -> None:
-    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
-    figure = Figure()
-    figure.text(0, 0, "text")
-    figure.savefig(io.BytesIO())
+pytestmark = pytest.mark.usefixtures("fonts")
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 import reactors as rx
 from reactors import rl
 from reactors.command.cli import main as command
-from reactors.rl.runs.curves import curve
 from reactors.rl.runs.digest import digest_of
 from tests.old.make import HERE, actions
 from tests.old.programs import TRAININGS, Main, drive
@@ -26,11 +25,7 @@ if TYPE_CHECKING:
 
 EXPECTED = json.loads((HERE / "expected.json").read_text())
 
-
-@pytest.fixture(autouse=True, scope="module")
-def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
-    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
+pytestmark = pytest.mark.usefixtures("fonts")
 
 
 @pytest.fixture(autouse=True)

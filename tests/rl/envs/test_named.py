@@ -17,7 +17,6 @@ import reactors as rx
 from reactors import rl
 from reactors.command.cli import main
 from reactors.rl.errors import RunFolderError
-from reactors.rl.runs.curves import curve
 from reactors.rl.runs.run_folder import RunFolder, write_json
 from reactors.rl.serving.single import SingleAgent
 
@@ -62,11 +61,7 @@ gym.register("Corridor-v3", "mazes:Maze", kwargs={"size": 2})
 rx.run(rx.Reactor())  # who wants an environment does not want this
 """
 
-
-@pytest.fixture(autouse=True, scope="module")
-def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
-    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
+pytestmark = pytest.mark.usefixtures("fonts")
 
 
 @pytest.fixture(autouse=True)

@@ -143,6 +143,7 @@ def test_the_curve_has_a_line_for_each_group(monkeypatch: pytest.MonkeyPatch, ru
     assert drawn[:3] == [("hunt", [0.0] * 4), ("hunt: hunters", [15.0] * 4), ("hunt: prey", [-15.0] * 4)]
 
 
+@pytest.mark.usefixtures("fonts")
 @pytest.mark.parametrize(("more", "label"), [({}, "return"), ({"eval/mean_return": 2.0}, "return (dots: greedy)")])
 def test_dots_are_explained_where_there_are_some(
     more: dict[str, float], label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -150,7 +151,7 @@ def test_dots_are_explained_where_there_are_some(
     labels: list[str] = []
     monkeypatch.setattr(Axes, "set_ylabel", lambda _, text: labels.append(text))
     curve({"a": [{"global_step": 1, "seconds": 1, "charts/episodic_return": 1.0, **more}]}, tmp_path / "x.png")
-    assert labels == [label]
+    assert labels[-1] == label
 
 
 @pytest.mark.parametrize("name", ["hunters", "hunter_0"])

@@ -13,17 +13,12 @@ from click.testing import CliRunner
 import reactors as rx
 from reactors import rl
 from reactors.command.cli import main as command
-from reactors.rl.runs.curves import curve
 from reactors.rl.runs.run_folder import RunFolder
 from reactors.viewing.watching import Watched, watchable
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 8, "epochs": 1, "hidden": (4,)}
 
-
-@pytest.fixture(autouse=True, scope="module")
-def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
-    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
+pytestmark = pytest.mark.usefixtures("fonts")
 
 
 def trained(out: Path | None, **options: Any) -> rl.Trained:

@@ -16,7 +16,6 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError, ValueMismatchError
 from reactors.rl.errors import NotFiniteError, RunFolderError
-from reactors.rl.runs.curves import curve
 from reactors.rl.serving import requests as serving
 from reactors.rl.serving.requests import Requests
 
@@ -29,11 +28,7 @@ WAYS: list[dict[str, Any]] = [
 ]
 ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way['workers']} {way['backend']}")
 
-
-@pytest.fixture(autouse=True, scope="module")
-def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
-    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
+pytestmark = pytest.mark.usefixtures("fonts")
 
 
 class Scale(rl.Policy):
