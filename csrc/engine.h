@@ -41,7 +41,7 @@ typedef struct {              /* the processor's counter, as a clock for spans *
     uint64_t rate;            /* ns a count, times 2^32 */
 } rx__counter;
 
-typedef struct { uint64_t payload; uint32_t tap, pad; } rx__hold;   /* tap RX_NONE: a value of an action */
+typedef struct { uint64_t payload; uint32_t tap, given_back; } rx__hold;   /* tap RX_NONE: a value of an action */
 
 struct rx_worker {
     /* where the image has what is this worker's */
@@ -84,7 +84,7 @@ struct rx_worker {
     uint32_t n_batch;         /* reactions handed to the caller and not finished */
     uint64_t *partial;        /* the digest of a batch's inputs */
     rx_cell **cell_of;        /* by door */
-    rx__hold *holds;          /* values in use at this tag, given back at its end */
+    rx__hold *holds;          /* values in use at this tag, given back at its end or after the last reaction that reads them */
     uint32_t n_holds, holds_capacity;
     uint32_t *unsent;         /* sources with several writers, written, not sent yet */
     uint32_t n_unsent;
@@ -110,8 +110,11 @@ struct rx_worker {
     int switching;            /* some reactor wants another mode */
 
     /* reactions, by number */
+    uint32_t *last_reader;    /* by cell: which reaction that is; else RX_NONE */
+    uint32_t *hold_of;        /* by cell: its place in `holds` */
     uint64_t *sends;          /* the workers that get something that it writes, a bit each */
     uint8_t *needs_room;      /* it sends, or writes into one of several slots */
+    uint8_t *reads_last;      /* it is the last to read a value that lies in a slot, */
     uint8_t *heavy;           /* worth timing each time, each a batch of its own; RX_LONG: it took long the last time */
     rx__call *calls;          /* native ones */
 

@@ -104,10 +104,26 @@ void rx__shut_doors(rx_worker *w, const rx_reaction *r)
     for (uint32_t k = 0; k < r->n_writes; k++) w->doors[w->lists[r->writes + k]] = 0;
 }
 
+/* No reaction after this one reads these values. Their slots are given back before what it wrote is sent, so that who
+ * receives that finds them free and writes where the caches still have them. */
+static void give_back(rx_worker *w, const rx_reaction *r, uint32_t index)
+{
+    for (uint32_t k = 0; k < r->n_reads; k++) {
+        const rx_cell *cell = w->cell_of[w->lists[r->reads + k]];
+        if (w->last_reader[cell - w->cells] != index || cell->stamp != w->stamp) continue;
+        uint32_t at = w->hold_of[cell - w->cells];
+        if (at == RX_NONE || w->holds[at].given_back) continue;      /* no memory, or read through two ports */
+        rx__hold *hold = &w->holds[at];
+        hold->given_back = 1;
+        rx__release(w, hold->tap, hold->payload);
+    }
+}
+
 /* What a reaction set appears and triggers; what has no other writer left is sent. */
 static inline void close_doors(rx_worker *w, const rx_reaction *r, uint32_t index, uint64_t p, int late)
 {
     const uint32_t *reads = w->lists + r->reads, *writes = w->lists + r->writes;
+    if (w->reads_last[index]) give_back(w, r, index);
     for (uint32_t k = 0; k < r->n_ports; k++) {
         uint32_t door = writes[k];
         uint8_t state = w->doors[door];
@@ -238,6 +254,7 @@ static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_
     }
     *w->current = index;
     code->function(call->data, present, code->state);
+    if (!plain && w->reads_last[index]) give_back(w, r, index);
     for (uint32_t k = n_reads; k < ports; k++) {
         if (!present[k]) continue;
         if (!(r->flags & RX_STOPS) || k + 1 < ports) p = with_port(p, k);

@@ -1,5 +1,6 @@
 /* Where values lie. A typed value lies in a slot of its source and is read there by every worker; a count for each slot says
- * how many still need it. A receiver must not keep the slots of a source for long, or the producer could wait for them
+ * how many still need it: a worker has given it back after the last reaction there that reads it (reaction.c), at the
+ * latest when the tag is over. A receiver must not keep the slots of a source for long, or the producer could wait for them
  * forever (back pressure): values that travel for more than a microstep are copied out, unless they lie in the lower half. */
 #include <stdlib.h>
 #include <string.h>

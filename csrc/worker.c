@@ -59,7 +59,7 @@ typedef struct {
     int always;               /* else it is NULL where n is 0 */
 } array;
 
-enum { N_ARRAYS = 17 };
+enum { N_ARRAYS = 20 };
 
 static void find_arrays(rx_worker *w, array *arrays)
 {
@@ -76,6 +76,9 @@ static void find_arrays(rx_worker *w, array *arrays)
         {&w->calls, t->n_reactions, sizeof *w->calls, 1},
         {&w->sends, t->n_reactions, sizeof *w->sends, 1},
         {&w->needs_room, t->n_reactions, sizeof *w->needs_room, 1},
+        {&w->reads_last, t->n_reactions, sizeof *w->reads_last, 1},
+        {&w->last_reader, t->n_cells, sizeof *w->last_reader, 1},
+        {&w->hold_of, t->n_cells, sizeof *w->hold_of, 1},
         {&w->cell_of, t->n_doors, sizeof *w->cell_of, 1},
         {&w->unsent, t->n_sources, sizeof *w->unsent, 1},
         {&w->clocks, w->n_clocks, sizeof *w->clocks, 0},
@@ -151,6 +154,21 @@ static void find_writes(rx_worker *w)
     }
 }
 
+/* Which reaction is the last to read a value that came into a slot: ranks are the order in which they run. */
+static void find_last_readers(rx_worker *w)
+{
+    for (uint32_t i = 0; i < w->t->n_cells; i++) w->last_reader[i] = RX_NONE;
+    for (uint32_t i = 0; i < w->t->n_reactions; i++) {
+        const rx_reaction *r = &w->reactions[i];
+        for (uint32_t k = 0; k < r->n_reads; k++) {
+            const rx_cell *cell = w->cell_of[w->lists[r->reads + k]];
+            if (cell->tap != RX_NONE && w->subs[w->taps[cell->tap].sub].mode == RX_SLOTS) w->last_reader[cell - w->cells] = i;
+        }
+    }
+    for (uint32_t i = 0; i < w->t->n_cells; i++)
+        if (w->last_reader[i] != RX_NONE) w->reads_last[w->last_reader[i]] = 1;
+}
+
 rx_worker *rx_open(void *base, uint32_t index)
 {
     rx_peers *p = calloc(1, sizeof *p);
@@ -181,6 +199,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     memset(w->heavy, RX_LONG, w->t->n_reactions);    /* the first time is always measured */
     find_peers(w);
     find_writes(w);
+    find_last_readers(w);
     return w;
 }
 
@@ -196,7 +215,8 @@ void rx_close(rx_worker *w)
     if (!w) return;
     rx__end_links(w);
     rx__close_journal(w);
-    for (uint32_t i = 0; i < w->n_holds; i++) rx__free_copy(w->holds[i].payload);
+    for (uint32_t i = 0; i < w->n_holds; i++)
+        if (!w->holds[i].given_back) rx__free_copy(w->holds[i].payload);
     rx__queue_filter(&w->queue, none_stays, NULL);
     for (uint32_t i = 0; i < w->soon.n; i++) rx__free_copy(w->soon.items[i].payload);
     rx__queue_filter(&w->aside, none_stays, NULL);

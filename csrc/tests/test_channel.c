@@ -157,6 +157,38 @@ static void test_a_slot_is_free_again_when_everybody_has_given_it_back(void)
     close_pair(c);
 }
 
+/* Two reactions read it, with the tag not over; the second gives it back, whoever runs them. */
+static void check_last_reader(int native)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0), out = output(p, a, 64), b = reactor_on(p, 1), in = input(p, b, out, rx__tag(0, 0));
+    react(p, a, OF(p->startup[a]), NOTHING, OF(out), nothing, NULL);
+    for (int i = 0; i < 2; i++) p->reactions[react(p, b, OF(in), NOTHING, NOTHING, nothing, NULL)].native = native;
+    p->workers = 2;
+    run *r = new_run(p);
+    for (int i = 0; i < 2; i++) open_worker(&r->runners[i]);
+    pair c = {p, r, r->runners[0].core, r->runners[1].core, source_of(r->b, out)};
+    uint32_t number = send_at(c, rx__tag(0, 0), 10);
+    rx__drain(c.to);
+    rx__start_tag(c.to, rx__tag(0, 0));
+    for (uint32_t i = 0; i < 2; i++) {
+        assert(refs(c, number) == 1);
+        if (native) rx__run_native(c.to, &c.to->reactions[i], i);
+        else rx__dispatch(c.to, i, 0), rx__finish(c.to);
+    }
+    assert(refs(c, number) == 0);
+    send_at(c, rx__tag(1, 0), 20);
+    rx__end_tag(c.to);
+    assert(refs(c, number) == 1);                    /* of the next value, which has the same slot: once was enough */
+    close_pair(c);
+}
+
+static void test_a_slot_is_free_again_after_the_last_reaction_that_reads_it(void)
+{
+    check_last_reader(0);
+    check_last_reader(1);
+}
+
 static void test_there_is_no_room_while_all_slots_are_needed(void)
 {
     pair c = new_pair(OF(0), rx__forever());
@@ -360,6 +392,7 @@ int main(void)
     test_taking_a_message_lowers_the_head_before_the_message_is_gone();
     test_a_ring_goes_round();
     test_a_slot_is_free_again_when_everybody_has_given_it_back();
+    test_a_slot_is_free_again_after_the_last_reaction_that_reads_it();
     test_there_is_no_room_while_all_slots_are_needed();
     test_values_that_travel_long_leave_half_of_the_slots_free();
     test_values_of_one_block_lie_side_by_side();

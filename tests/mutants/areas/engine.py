@@ -228,9 +228,15 @@ MISTAKES = (
         (
             Mistake(
                 "values are never given back when a tag is over",
-                "if (rx__given_back(w, cell, payload)) hold(w, cell->tap, payload);\n",
+                "if (rx__given_back(w, cell, payload)) hold(w, cell, payload);\n",
                 "",
                 "csrc/tests/test_channel.c csrc/tests/test_random.c",
+            ),
+            Mistake(
+                "what its last reader has given back is given back again when the tag is over",
+                "        if (!w->holds[i].given_back) rx__release",
+                "        rx__release",
+                "csrc/tests/test_channel.c",
             ),
             Mistake(
                 "a second arrival at one tag takes the place of the first",
@@ -265,6 +271,12 @@ MISTAKES = (
         "csrc/reaction.c",
         "csrc/tests/test_random.c csrc/tests/test_worker.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
         (
+            Mistake(
+                "the last reader of a value keeps it until the tag is over",
+                "if (w->last_reader[cell - w->cells] != index || cell->stamp",
+                "if (cell->stamp == w->stamp || cell->stamp",
+                "csrc/tests/test_channel.c",
+            ),
             Mistake(
                 "what took long once stands for others",
                 "if (w->heavy[index] && ns > HEAVY_NS) s->known++",

@@ -317,6 +317,12 @@ MISTAKES = (
         "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
+                "the first reader of a value is taken for the last",
+                "if (cell->tap != RX_NONE && w->subs[w->taps[cell->tap].sub].mode == RX_SLOTS) w->last_reader",
+                "if (cell->tap != RX_NONE && w->last_reader[cell - w->cells] == RX_NONE) w->last_reader",
+                "csrc/tests/test_channel.c",
+            ),
+            Mistake(
                 "after a failure native reactions run",
                 "if (r->flags & (RX_NATIVE | RX_NATIVE_DUE)) return next_failed(w);\n",
                 "",
