@@ -150,6 +150,8 @@ NOTES = {
         "",
         "The paper of MinAtar (Young and Tian, 2019, arXiv 1903.03176) and its repository show curves of DQN",
         "and of an actor-critic over 5 million frames, means of 30 runs, and no numbers for this table.",
+        "PPO clips values here: Stable-Baselines3 takes the error of the clipped value, and we the larger",
+        "error of both, as OpenAI Baselines and the preset's source do.",
     ],
     "atari": [
         "",
