@@ -1,6 +1,6 @@
 """Large values: what outgrows its slot lies in a region of its own, and slots are used again as soon as can be."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ class Asked(rx.Reactor):
 
 
 @pytest.mark.parametrize("backend", ["process", "thread"])
-def test_a_slot_is_free_again_before_what_its_last_reader_sends_has_come(backend: str) -> None:
+def test_a_slot_is_free_again_before_what_its_last_reader_sends_has_come(backend: Literal["process", "thread"]) -> None:
     main = Asked()
     rx.run(main, workers=2, backend=backend, placement={"main.echoes[1]": 1}, fast=True, timeout=300)
     assert main.server.heard == [[4 * i, 4 * i] for i in range(300)]
