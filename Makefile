@@ -34,6 +34,7 @@ test_slow: build
 # Before a commit: mypy remembers what it has seen.
 check: build lint
 	mypy
+	pyright
 	pytest -q -n 2 -m "not slow" $(quick)
 
 quick := tests/test_house.py tests/semantics tests/model tests/elaboration

@@ -84,8 +84,9 @@ struct rx_worker {
     uint32_t n_batch;         /* reactions handed to the caller and not finished */
     uint64_t *partial;        /* the digest of a batch's inputs */
     rx_cell **cell_of;        /* by door */
-    rx__hold *holds;          /* values in use at this tag, given back at its end or after the last reaction that reads them */
+    rx__hold *holds;          /* values in use at this tag, given back at its end, or after the last reaction that reads them */
     uint32_t n_holds, holds_capacity;
+    uint32_t *hold_of;        /* by cell: its place in `holds` */
     uint32_t *unsent;         /* sources with several writers, written, not sent yet */
     uint32_t n_unsent;
 
@@ -110,11 +111,10 @@ struct rx_worker {
     int switching;            /* some reactor wants another mode */
 
     /* reactions, by number */
-    uint32_t *last_reader;    /* by cell: which reaction that is; else RX_NONE */
-    uint32_t *hold_of;        /* by cell: its place in `holds` */
     uint64_t *sends;          /* the workers that get something that it writes, a bit each */
     uint8_t *needs_room;      /* it sends, or writes into one of several slots */
-    uint8_t *reads_last;      /* it is the last to read a value that lies in a slot, */
+    uint8_t *reads_last;      /* it is the last that can read some value that lies in a slot */
+    uint32_t *last_reader;    /* by cell: the last reaction that can read its value, if that lies in a slot; else RX_NONE */
     uint8_t *heavy;           /* worth timing each time, each a batch of its own; RX_LONG: it took long the last time */
     rx__call *calls;          /* native ones */
 

@@ -157,7 +157,7 @@ static void test_a_slot_is_free_again_when_everybody_has_given_it_back(void)
     close_pair(c);
 }
 
-/* Two reactions read it, with the tag not over; the second gives it back, whoever runs them. */
+/* Two reactions read a value: the second gives its slot back, before the tag is over. They are C functions or not. */
 static void check_last_reader(int native)
 {
     program *p = new_program();

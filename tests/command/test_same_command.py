@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from click.testing import CliRunner
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
@@ -13,19 +14,17 @@ from reactors.command.cli import main
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
 
 def said(*words: str) -> tuple[int, str]:
     result = CliRunner().invoke(main, words, catch_exceptions=False)
     return result.exit_code, result.output
 
 
+@pytest.mark.usefixtures("fonts")
 def test_a_run_is_trained_once_more_and_held_against_what_it_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As `git bisect run` asks for, with the code of each commit."""
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
     rl.train(
         rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=128, seed=3, out=tmp_path / "one",
         journal_values=True, mode="pipelined", until=64,
@@ -45,10 +44,8 @@ def test_a_run_is_trained_once_more_and_held_against_what_it_did(
     assert said("same", str(tmp_path / "one"))[0] == 125
 
 
-def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
+@pytest.mark.usefixtures("fonts")
+def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("one", "other", "another")]
     results = [
         rl.train(rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=64, seed=seed, out=out)

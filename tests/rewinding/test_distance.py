@@ -64,8 +64,8 @@ def said(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_two_trainings_say_how_far_apart_their_weights_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
+@pytest.mark.usefixtures("fonts")
+def test_two_trainings_say_how_far_apart_their_weights_are(tmp_path: Path) -> None:
     for name, rate in (("one", 1e-3), ("two", 1e-3 * (1 + 1e-7))):
         rl.train(
             rl.PPO(num_envs=2, horizon=16, batch_size=16, epochs=1, hidden=(8,), learning_rate=rate), "CartPole-v1",

@@ -244,10 +244,10 @@ def pole() -> gym.Env[Any, Any]:
     return gym.make("CartPole-v1")
 
 
+@pytest.mark.usefixtures("fonts")
 def test_what_cannot_be_found_has_to_be_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     algorithm = Nowhere(num_envs=2, horizon=8, epochs=1)
     monkeypatch.setattr("reactors.rl.runs.train.file_of", lambda kind: None)
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
     done = rl.train(algorithm, pole, total_steps=16, out=tmp_path / "run")
     with pytest.raises(RunFolderError, match=r"give it: rl.load\(folder, env=...\)"):
         rl.load(tmp_path / "run", algorithm=algorithm)
