@@ -13,6 +13,7 @@
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
+#define EACH_SHIFT CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6)      /* K from 2 to 64 */
 #define CHUNK 512        /* of a batch, so many go through the tree together */
 #define ABREAST 8        /* so many searches take each step side by side */
 #define FEW 16           /* rows of a level that are split before its searches */
