@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PROGRAMS = 60
+MOST = 2000  # tags of a program: a mutant may go on for ever
 REFERENCE = Path(reference.__file__).parent
 HAND_WRITTEN = sorted((Path(__file__).parents[1] / "semantics").glob("test_*.py"))
 
@@ -90,7 +91,7 @@ def outcome(rx: Any, seed: int) -> Any:
     try:
         main = program.main(rx)
         result = rx.run(
-            main, timeout=program.timeout, keepalive=program.keepalive, clock=program.clock(rx, main), most=2000
+            main, timeout=program.timeout, keepalive=program.keepalive, clock=program.clock(rx, main), most=MOST
         )
         return result.digest, result.reactions, logs(rx, main)
     except Exception as error:  # noqa: BLE001 - a mutant may fail in any way
@@ -127,7 +128,7 @@ def arguments(test: Callable[..., None]) -> Iterator[dict[str, Any]]:
 def noticed_by_hand(rx: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
     def trace(program: Any, *, clock: Any = None, ways: object = None, **options: Any) -> Trace:
         main = program(rx)
-        rx.run(main, clock=clock and clock(rx, main), **options)
+        rx.run(main, clock=clock and clock(rx, main), most=MOST, **options)
         return {path: log for path, log in logs(rx, main).items() if log}
 
     for test, given in written_by_hand():
