@@ -41,8 +41,6 @@ typedef struct {              /* the processor's counter, as a clock for spans *
     uint64_t rate;            /* ns a count, times 2^32 */
 } rx__counter;
 
-typedef struct { uint64_t payload; uint32_t tap, given_back; } rx__hold;   /* tap RX_NONE: a value of an action */
-
 struct rx_worker {
     /* where the image has what is this worker's */
     uint8_t *base;            /* the arena, as this process maps it */
@@ -84,9 +82,9 @@ struct rx_worker {
     uint32_t n_batch;         /* reactions handed to the caller and not finished */
     uint64_t *partial;        /* the digest of a batch's inputs */
     rx_cell **cell_of;        /* by door */
-    rx__hold *holds;          /* values in use at this tag, given back at its end, or after the last reaction that reads them */
-    uint32_t n_holds, holds_capacity;
-    uint32_t *hold_of;        /* by cell: its place in `holds` */
+    uint32_t *holds;          /* cells whose values are given back at the end of this tag, or after the last reaction that reads them */
+    uint32_t n_holds;
+    uint8_t *held;            /* by cell: 1 until then */
     uint32_t *unsent;         /* sources with several writers, written, not sent yet */
     uint32_t n_unsent;
 
@@ -233,6 +231,7 @@ uint64_t rx__carried(rx_worker *w, rx_source *s);             /* payload of what
 uint64_t rx__lowest_needed(const rx_worker *w, const rx_source *s);           /* RX_SEQUENCE */
 void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap);
 void rx__release(rx_worker *w, uint32_t tap, uint64_t payload);
+void rx__give_back(rx_worker *w, uint32_t cell);              /* what it holds, if it has not been given back yet */
 
 /* ---- record.c ---- */
 
@@ -289,6 +288,7 @@ void rx__leave_tag(rx_worker *w);
 
 /* ---- reaction.c ---- */
 
+int rx__find_slots(rx_worker *w, uint32_t index);             /* for what it may write, that none reads any more; 0: not for all */
 int rx__find_room(rx_worker *w, uint32_t index);              /* for what it may write and send; 0: there is none yet */
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);        /* what to run, or RX_RAN: it was native */
 void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */

@@ -17,19 +17,25 @@ static inline void record(rx_worker *w, const rx_reaction *r, uint64_t p, int la
 
 /* ---- values that it writes -------------------------------------------------------------------------------- */
 
-int rx__find_room(rx_worker *w, uint32_t index)
+int rx__find_slots(rx_worker *w, uint32_t index)
 {
     const rx_reaction *r = &w->reactions[index];
     const uint32_t *writes = w->lists + r->writes;
+    int found = 1;
     for (uint32_t k = 0; k < r->n_ports; k++) {
         uint32_t number = w->cell_of[writes[k]]->source;
         if (number == RX_NONE) continue;
         rx_source *s = &w->sources[number];
         if (s->mode != RX_SLOTS || s->fresh == w->stamp) continue;
-        if (!rx__room(w, s)) return 0;
-        s->fresh = w->stamp;
+        if (rx__room(w, s)) s->fresh = w->stamp;
+        else found = 0;
     }
-    return rx__rings_have_room(w, w->sends[index]);
+    return found;
+}
+
+int rx__find_room(rx_worker *w, uint32_t index)
+{
+    return rx__find_slots(w, index) && rx__rings_have_room(w, w->sends[index]);
 }
 
 /* A port that the reaction has set is present from now on, */
@@ -109,13 +115,8 @@ void rx__shut_doors(rx_worker *w, const rx_reaction *r)
 static void give_back(rx_worker *w, const rx_reaction *r, uint32_t index)
 {
     for (uint32_t k = 0; k < r->n_reads; k++) {
-        const rx_cell *cell = w->cell_of[w->lists[r->reads + k]];
-        if (w->last_reader[cell - w->cells] != index || cell->stamp != w->stamp) continue;
-        uint32_t at = w->hold_of[cell - w->cells];
-        if (at == RX_NONE || w->holds[at].given_back) continue;      /* no memory, or read through two ports */
-        rx__hold *hold = &w->holds[at];
-        hold->given_back = 1;
-        rx__release(w, hold->tap, hold->payload);
+        uint32_t cell = (uint32_t)(w->cell_of[w->lists[r->reads + k]] - w->cells);
+        if (w->last_reader[cell] == index) rx__give_back(w, cell);
     }
 }
 

@@ -1,6 +1,4 @@
 /* How a tag begins and ends: timers, actions and messages become present here. */
-#include <stdlib.h>
-
 #include "engine.h"
 
 void rx__start_events(rx_worker *w)
@@ -15,27 +13,14 @@ void rx__start_events(rx_worker *w)
     }
 }
 
-static void hold(rx_worker *w, const rx_cell *cell, uint64_t payload)
-{
-    if (w->n_holds == w->holds_capacity) {
-        uint32_t more = w->holds_capacity ? w->holds_capacity * 2 : 64;
-        rx__hold *moved = realloc(w->holds, more * sizeof *moved);
-        if (!moved) {
-            w->error = RX_NO_MEMORY;
-            w->hold_of[cell - w->cells] = RX_NONE;
-            return;
-        }
-        w->holds = moved;
-        w->holds_capacity = more;
-    }
-    w->hold_of[cell - w->cells] = w->n_holds;
-    w->holds[w->n_holds++] = (rx__hold){payload, cell->tap, 0};
-}
-
 static void note_value(rx_worker *w, rx_cell *cell, uint64_t payload)
 {
     if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
-    if (rx__given_back(w, cell, payload)) hold(w, cell, payload);
+    if (rx__given_back(w, cell, payload)) {
+        uint32_t number = (uint32_t)(cell - w->cells);
+        w->holds[w->n_holds++] = number;
+        w->held[number] = 1;
+    }
     if (w->clocks && cell->tap != RX_NONE) rx__show_clock(w, cell->tap);
 }
 
@@ -115,8 +100,7 @@ void rx__start_tag(rx_worker *w, rx_tag g)
 
 void rx__end_tag(rx_worker *w)
 {
-    for (uint32_t i = 0; i < w->n_holds; i++)
-        if (!w->holds[i].given_back) rx__release(w, w->holds[i].tap, w->holds[i].payload);
+    for (uint32_t i = 0; i < w->n_holds; i++) rx__give_back(w, w->holds[i]);
     w->n_holds = 0;
     w->in_tag = 0;
     if (rx__equal(w->tag, w->stop)) w->finished = 1;

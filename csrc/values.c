@@ -101,6 +101,13 @@ void rx__release(rx_worker *w, uint32_t tap, uint64_t payload)
     }
 }
 
+void rx__give_back(rx_worker *w, uint32_t cell)
+{
+    if (!w->held[cell]) return;
+    w->held[cell] = 0;
+    rx__release(w, w->cells[cell].tap, w->cells[cell].payload);
+}
+
 uint64_t rx__lowest_needed(const rx_worker *w, const rx_source *s)
 {
     uint64_t low = UINT64_MAX;

@@ -59,7 +59,7 @@ typedef struct {
     int always;               /* else it is NULL where n is 0 */
 } array;
 
-enum { N_ARRAYS = 20 };
+enum { N_ARRAYS = 21 };
 
 static void find_arrays(rx_worker *w, array *arrays)
 {
@@ -78,7 +78,8 @@ static void find_arrays(rx_worker *w, array *arrays)
         {&w->needs_room, t->n_reactions, sizeof *w->needs_room, 1},
         {&w->reads_last, t->n_reactions, sizeof *w->reads_last, 1},
         {&w->last_reader, t->n_cells, sizeof *w->last_reader, 1},
-        {&w->hold_of, t->n_cells, sizeof *w->hold_of, 1},
+        {&w->holds, t->n_cells, sizeof *w->holds, 1},
+        {&w->held, t->n_cells, sizeof *w->held, 1},
         {&w->cell_of, t->n_doors, sizeof *w->cell_of, 1},
         {&w->unsent, t->n_sources, sizeof *w->unsent, 1},
         {&w->clocks, w->n_clocks, sizeof *w->clocks, 0},
@@ -158,15 +159,16 @@ static void find_writes(rx_worker *w)
 static void find_last_readers(rx_worker *w)
 {
     for (uint32_t i = 0; i < w->t->n_cells; i++) w->last_reader[i] = RX_NONE;
-    for (uint32_t i = 0; i < w->t->n_reactions; i++) {
+    for (uint32_t i = w->t->n_reactions; i-- > 0;) {
         const rx_reaction *r = &w->reactions[i];
         for (uint32_t k = 0; k < r->n_reads; k++) {
             const rx_cell *cell = w->cell_of[w->lists[r->reads + k]];
-            if (cell->tap != RX_NONE && w->subs[w->taps[cell->tap].sub].mode == RX_SLOTS) w->last_reader[cell - w->cells] = i;
+            uint32_t *last = &w->last_reader[cell - w->cells];
+            if (*last != RX_NONE || cell->tap == RX_NONE || w->subs[w->taps[cell->tap].sub].mode != RX_SLOTS) continue;
+            *last = i;
+            w->reads_last[i] = 1;
         }
     }
-    for (uint32_t i = 0; i < w->t->n_cells; i++)
-        if (w->last_reader[i] != RX_NONE) w->reads_last[w->last_reader[i]] = 1;
 }
 
 rx_worker *rx_open(void *base, uint32_t index)
@@ -216,7 +218,7 @@ void rx_close(rx_worker *w)
     rx__end_links(w);
     rx__close_journal(w);
     for (uint32_t i = 0; i < w->n_holds; i++)
-        if (!w->holds[i].given_back) rx__free_copy(w->holds[i].payload);
+        if (w->held[w->holds[i]]) rx__free_copy(w->cells[w->holds[i]].payload);
     rx__queue_filter(&w->queue, none_stays, NULL);
     for (uint32_t i = 0; i < w->soon.n; i++) rx__free_copy(w->soon.items[i].payload);
     rx__queue_filter(&w->aside, none_stays, NULL);
@@ -227,7 +229,6 @@ void rx_close(rx_worker *w)
     rx__queue_free(&w->aside);
     free(w->soon.items);
     free(w->soon_next.items);
-    free(w->holds);
     free(w->free_values);
     free(rx__peers(w));
 }
@@ -312,6 +313,7 @@ static int64_t next_failed(rx_worker *w)
     const rx_reaction *r = &w->reactions[index];
     rx__ready_remove(&w->ready, (uint32_t)word, bits & -bits);
     if (r->flags & (RX_NATIVE | RX_NATIVE_DUE)) return next_failed(w);
+    rx__find_slots(w, index);      /* for others may still be reading what was sent */
     return rx__dispatch(w, index, 0) % w->t->n_reactions;
 }
 

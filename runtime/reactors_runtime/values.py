@@ -20,7 +20,7 @@ from reactors_runtime.program import Kind
 if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
-    from reactors_runtime.planning.plan import WrittenPort
+    from reactors_runtime.planning.plan import Worker, WrittenPort
 
 OUTSIDE: int = lib.RX_OUTSIDE  # in `where`: the value is a copy at this address
 _RECORD = ffi.sizeof("rx_record")
@@ -31,6 +31,7 @@ class StoreOwner(Protocol):
 
     image: Image
     worker: int
+    part: Worker  # of the plan: its own
     memory: Memory
     base: Any  # where the memory begins
     shared: dict[int, SequenceStore]  # by source: what the workers of one process see of each other's values
@@ -47,11 +48,11 @@ class Stores:
         self.engine = engine
         self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value. Its length: 2^k
         self.here: list[Any] = []  # the values of all sources that are read here and now, side by side; 2^k of them
-        self._by_source: dict[tuple[int, bool], Store] = {}
+        self._made: dict[tuple[int, int | None], Store] = {}  # by source, and by cell where cells do not share one
 
     def forget(self) -> None:
         """All stores have been given out; the values that are read here get a list of a length that C can mask."""
-        self._by_source.clear()
+        self._made.clear()
         if self.here:
             self.here += [None] * ((1 << (len(self.here) - 1).bit_length()) - len(self.here))
 
@@ -69,13 +70,11 @@ class Stores:
         if source is None:
             return None
         at_hand = source.worker == self.engine.worker and e.offset == (0, 0) and not e.physical
-        if source.bytes or e.dtype is not None or source.mode != lib.RX_SLOTS:
-            key = source.element, True
-        else:
-            key = source.element, at_hand
-        store = self._by_source.get(key)
+        shared = source.bytes or e.dtype is not None or source.mode != lib.RX_SLOTS
+        key = source.element, None if shared else self.engine.part.door_cells[self.engine.part.doors[element]]
+        store = self._made.get(key)
         if store is None:
-            store = self._by_source[key] = self._make(source, at_hand)
+            store = self._made[key] = self._make(source, at_hand)
         return store
 
     def _make(self, source: WrittenPort, at_hand: bool) -> Store:
@@ -95,11 +94,7 @@ class Stores:
         source = self.engine.image.sources[element]
         if source.bytes or source.mode != lib.RX_SLOTS or self.engine.image.program.elements[element].dtype is not None:
             return None
-        store = self._by_source.get((element, False))
-        if store is None:
-            store = self._by_source[element, False] = PickleStore(self.engine, source)
-        assert isinstance(store, PickleStore)
-        return store
+        return PickleStore(self.engine, source)
 
 
 class Store:
@@ -132,7 +127,9 @@ class SequenceStore(ObjectStore):
 class PickleStore(Store):
     """Objects in slots: numbers and short texts as csrc/python/record.c puts them, the rest pickled (protocol 5).
 
-    Buffers follow the pickle, each on a boundary of 64 bytes.
+    Buffers follow the pickle, each on a boundary of 64 bytes. Who reads through one cell shares a store, and the object
+    that is read; another cell may have another value of the same tag, in the same slot, which is free again after its
+    last reader.
     """
 
     __slots__ = ("_cached", "_engine", "_map", "_source")

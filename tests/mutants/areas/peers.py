@@ -318,9 +318,15 @@ MISTAKES = (
         (
             Mistake(
                 "the first reader of a value is taken for the last",
-                "if (cell->tap != RX_NONE && w->subs[w->taps[cell->tap].sub].mode == RX_SLOTS) w->last_reader",
-                "if (cell->tap != RX_NONE && w->last_reader[cell - w->cells] == RX_NONE) w->last_reader",
+                "if (*last != RX_NONE || cell->tap == RX_NONE ||",
+                "if (cell->tap == RX_NONE ||",
                 "csrc/tests/test_channel.c",
+            ),
+            Mistake(
+                "after a failure, shutdown reactions write over what others read",
+                "    rx__find_slots(w, index);",
+                "",
+                "tests/runtime/test_slots.py",
             ),
             Mistake(
                 "after a failure native reactions run",

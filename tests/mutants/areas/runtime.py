@@ -273,6 +273,12 @@ MISTAKES = (
                 "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/elaboration/test_wiring.py",
             ),
             Mistake(
+                "two values of one tag are one object where they lay in one slot",
+                "None if shared else self.engine.part.door_cells[self.engine.part.doors[element]]",
+                "None if shared else -at_hand",
+                "tests/runtime/test_slots.py",
+            ),
+            Mistake(
                 "an object that outgrows its slot is cut off",
                 "if record.capacity < len(data):",
                 "if not record.capacity:",
