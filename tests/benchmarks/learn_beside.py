@@ -133,25 +133,33 @@ HEAD = [
     "",
     f"Each return is the mean of the last {EPISODES} training episodes; in brackets that of {EPISODES}",
     "episodes afterwards (greedy in MuJoCo; drawn as in training elsewhere; of Atari whole games and",
-    "their own scores; of MPE, whose returns are means over agents, 200 greedy ones). A number a seed.",
-    "Contenders have the same hyperparameters, networks and numbers of environments, and one core",
-    "each: one worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and",
-    "the digests and commits by which ours can be made again: in another version figures of the journal,",
-    "which a digest is of, and last bits may differ. Seconds are processor time, where both runs of a",
-    "pair have noted it; clock time says little, because other work ran beside them.",
+    "their own scores; of MPE, whose returns are means over agents, 200 greedy ones). There is one for",
+    "each seed, after their mean and standard deviation. Contenders have the same hyperparameters,",
+    "networks and numbers of environments, but where a note below says otherwise, and one core each: one",
+    "worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and the digests",
+    "and commits by which ours can be made again: in another version figures of the journal, which a",
+    "digest is of, and last bits may differ; newer rows have a hash of the weights, too. The last column",
+    "is the median over pairs of the same seed. Seconds are processor time, where both runs of a pair",
+    "have noted it (of PPO in MuJoCo one pair has); clock time says little, because other work ran",
+    "beside them.",
 ]
 NOTES = {
     "mujoco": [
         "",
-        "By the clock on both of two cores SAC takes 0.57 of Stable-Baselines3's time, its actor and critics",
-        "apart, and TD3 0.76, with two learners ([how that was measured](../decisions/learning.md)).",
+        "By the clock, with nothing else on two cores, steps of Hopper take SAC 0.57 of Stable-Baselines3's",
+        "time, its actor and critics apart, and TD3 0.76, with two learners",
+        "([how that was measured](../decisions/learning.md)). Apart is another algorithm than in this table",
+        "(the actor learns from critics that are some updates old), and its returns are not measured here.",
     ],
     "minatar": [
         "",
         "The paper of MinAtar (Young and Tian, 2019, arXiv 1903.03176) and its repository show curves of DQN",
         "and of an actor-critic over 5 million frames, means of 30 runs, and no numbers for this table.",
         "PPO clips values here: Stable-Baselines3 takes the error of the clipped value, and we the larger",
-        "error of both, as OpenAI Baselines and the preset's source do.",
+        "error of both, as OpenAI Baselines and the preset's source do. In Seaquest a run either finds out",
+        "how to stay under water, and gets 15 to 34, or does not, and gets 6: whether it does is chance, so",
+        "PPO has six seeds there. APPO gets less than PPO, but for Freeway and Seaquest",
+        "([with frames](../algorithms/appo.md#does-it-learn)).",
     ],
     "atari": [
         "",
@@ -189,8 +197,14 @@ def line(run: tuple[str, str, int, tuple[str, ...]], by: dict[str, list[dict[str
 
 
 def returns(found: list[dict[str, Any]]) -> str:
-    """Of every seed: in training, and afterwards."""
-    return ", ".join(f"{row['last']:.4g} ({row['mean']:.4g})" for row in found)
+    """Of every seed: in training, and afterwards; first what they come to."""
+    each = ", ".join(f"{row['last']:.4g} ({row['mean']:.4g})" for row in found)
+    if len(found) < 2:
+        return each
+    last = [row["last"] for row in found]
+    mean, deviation = statistics.mean(last), statistics.stdev(last)
+    places = 0 if abs(mean) >= 100 else 1
+    return f"{mean:.{places}f} ± {deviation:.{places}f}: {each}"
 
 
 def one(contender: str, task: Task) -> None:
