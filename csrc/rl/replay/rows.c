@@ -166,11 +166,19 @@ static void note_greatest(rx_replay *r, int64_t n, const float *p)
     while (there < bits && !rx__swap_if(&r->header->greatest, &there, bits)) {}
 }
 
+/* Of a flag of any type: 1.0f has its bits in the last bytes. */
+static inline int is_set(const rx_replay *r, uint32_t field, const void *const *from, const uint64_t *strides, int64_t i)
+{
+    if (field == RX_REPLAY_NO_FIELD) return 0;
+    const uint8_t *flag = (const uint8_t *)from[field] + (uint64_t)i * strides[field];
+    for (uint64_t k = 0; k < r->fields[field].bytes; k++)
+        if (flag[k]) return 1;
+    return 0;
+}
+
 static inline int ends_at(const rx_replay *r, const void *const *from, const uint64_t *strides, int64_t i)
 {
-    int terminated = r->terminated != RX_REPLAY_NO_FIELD && *((const uint8_t *)from[r->terminated] + (uint64_t)i * strides[r->terminated]);
-    int truncated = r->truncated != RX_REPLAY_NO_FIELD && *((const uint8_t *)from[r->truncated] + (uint64_t)i * strides[r->truncated]);
-    return terminated || truncated;
+    return is_set(r, r->terminated, from, strides, i) || is_set(r, r->truncated, from, strides, i);
 }
 
 /* Whether frames of this row were overwritten before it came: then it is gone already. */

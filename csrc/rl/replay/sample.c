@@ -235,13 +235,14 @@ int64_t rx_replay_windows(rx_replay *r, int64_t n, int64_t length, const double 
     return n;
 }
 
-int64_t rx_replay_take(rx_replay *r, int64_t n, const int64_t *indices, void *const *into)
+int64_t rx_replay_take(rx_replay *r, int64_t n, const int64_t *indices, void *const *into, int64_t *slots)
 {
     for (int64_t i = 0; i < n; i++) {
         if (indices[i] < 0) return i;
         uint64_t stream = (uint64_t)indices[i] % r->n_streams, number = (uint64_t)indices[i] / r->n_streams;
-        int64_t slot = (int64_t)(stream * r->share + number % r->share), found;
-        if (copy_whole(r, 1, &slot, &found, into, i) || found != indices[i]) return i;
+        int64_t found;
+        slots[i] = (int64_t)(stream * r->share + number % r->share);
+        if (copy_whole(r, 1, &slots[i], &found, into, i) || found != indices[i]) return i;
     }
     return n;
 }

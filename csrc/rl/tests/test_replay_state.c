@@ -108,7 +108,7 @@ static void use(buffer *b, int rounds)
         int64_t drawn = rx_replay_sample(b->r, n, uniforms, s->tree ? (int)roll(3) : 0, 0.5f, (void *const *)into, slots, indices, priorities, weights);
         assert(drawn == n || drawn < 0);
         if (drawn == n) {
-            assert(rx_replay_take(b->r, n, indices, (void *const *)into) == n);
+            assert(rx_replay_take(b->r, n, indices, (void *const *)into, slots) == n);
             if (s->tree) assert(rx_replay_update(b->r, n, indices, NULL, errors, 0, 1) >= 0);
         }
         rx_replay_windows(b->r, 2, 2, uniforms, (void *const *)into, slots, indices);

@@ -56,8 +56,9 @@ class BufferStatistics(NamedTuple):
 class _Desk:
     """The working memory of one thread, so that threads need not wait for each other."""
 
-    def __init__(self, fields: tuple[Field, ...]) -> None:
-        self.incoming = Incoming(fields)
+    def __init__(self, given: tuple[Field, ...], kept: tuple[Field, ...]) -> None:
+        self.incoming = Incoming(given)
+        self.complete = Incoming(kept)  # n-step rows that are whole now
         self.batches: dict[object, list[Batch]] = {}
 
 
@@ -240,7 +241,7 @@ class ReplayBuffer:
         if desk is None:
             if len(self._desks) > 64:  # some may belong to threads that have ended
                 self._desks.clear()
-            desk = self._desks[me] = _Desk(self._given)
+            desk = self._desks[me] = _Desk(self._given, self.config.fields)
         return desk
 
     # ---- adding
@@ -292,9 +293,10 @@ class ReplayBuffer:
             if config.frame_stack > 1:
                 self._keep_frames(rows, n, streams)
             if self._n_step is not None:
-                n, each = self._n_step.fold(rows, n, streams)
+                complete = self._desk().complete
+                n, each = self._n_step.fold(rows, n, streams, complete)
                 streams = ffi.from_buffer(STREAMS, each)
-                rows = self._n_step.rows
+                rows = complete
             indices = np.empty(n, np.int64)
             if n:
                 done = lib.rx_replay_insert(
@@ -422,8 +424,14 @@ class ReplayBuffer:
 
         All such sequences in the buffer are equally likely, whatever their priorities. The ends of episodes are known
         from `terminated` and `truncated`, and each row's position in its episode is stored, so nothing is searched.
-        Memory is reused as by `sample`. Raises `ReactorError` if no episode has that many rows.
+        Memory is reused as by `sample`. Raises `ReactorError` if no episode has that many rows, and `ArgumentError` for
+        `n_step` rows, of which the last ones of an episode all end with it.
         """
+        if self._n_step is not None:
+            raise ArgumentError(
+                f"{self._title}: rows of n_step={self.config.n_step} make no sequences: several of them end with an "
+                "episode's last step; keep single steps (n_step=1), and sum the rewards of a sequence yourself"
+            )
         pairs, key = self._desk().batches, (n, length)
         pair = pairs.get(key)
         if pair is None:
@@ -449,7 +457,8 @@ class ReplayBuffer:
         wanted = _indices(indices)
         batch = self._batch(len(wanted))
         batch["indices"][:] = wanted
-        done = lib.rx_replay_take(self._core, len(wanted), batch._core[3], batch._core[0])
+        into, _, slots, numbers = batch._core[:4]
+        done = lib.rx_replay_take(self._core, len(wanted), numbers, into, slots)
         if done != len(wanted):
             raise ReactorError(f"{self._title}: row {wanted[done]} is not there: it was overwritten, or never added")
         return batch
@@ -520,7 +529,6 @@ class ReplayBuffer:
         block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         copy._set_up(config, block, self.rng, fresh=True)
         saving.restore(copy, self.state_dict())
-        copy.beta = self.beta
         return copy
 
     def state_dict(self) -> dict[str, Any]:
@@ -528,7 +536,7 @@ class ReplayBuffer:
 
         Others may add at the same time, but rows that they are just writing are not included.
         """
-        return saving.snapshot(self) | {"rng": rng_state(self.rng)}
+        return saving.snapshot(self) | {"rng": rng_state(self.rng), "beta": self.beta}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take the state of another buffer with the same fields and sizes; `ArgumentError` if they differ."""

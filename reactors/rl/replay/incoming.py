@@ -89,13 +89,17 @@ class Incoming:
             rows = rows.reshape(-1)
         elif not rows.flags.c_contiguous and rows.strides[0] < 0:
             rows = rows.copy()
+        self.point(rows, self._records[1])
+        return len(rows)
+
+    def point(self, rows: NDArray[Any], offsets: list[int]) -> None:
+        """Point at records that have our fields at these offsets, and keep them alive until the next call."""
         base, stride = rows.ctypes.data, rows.strides[0] if len(rows) else 0
-        for i, offset in enumerate(self._records[1]):
+        for i, offset in enumerate(offsets):
             self.pointers[i] = ffi.cast("void *", base + offset)
             self.strides[i] = stride
         self._contiguous = False
         self._kept = [rows]
-        return len(rows)
 
     def _offsets(self, dtype: np.dtype[Any]) -> list[int]:
         given: dict[str, Any] = {str(name): place for name, place in (dtype.fields or {}).items()}

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.rl._core import ffi, lib
-from reactors.rl.replay.incoming import Incoming
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.replay.config import Config
+    from reactors.rl.replay.incoming import Incoming
 
 # taken from the last step; all else is as it was at the first
 LAST = ("next_obs", "next_acted", "next_masks", "next_state", "terminated", "truncated")
@@ -57,23 +57,19 @@ class NStep:
             ffi.new("uint8_t[]", [name in LAST for name in names]),
         )
         self._offsets = offsets
-        self.rows = Incoming(fields)
 
-    def fold(self, rows: Incoming, n: int, streams: Any) -> tuple[int, NDArray[np.int32]]:
-        """Take `n` single-step rows and point `self.rows` to the complete rows; returns their number and streams."""
+    def fold(self, rows: Incoming, n: int, streams: Any, complete: Incoming) -> tuple[int, NDArray[np.int32]]:
+        """Take `n` single-step rows and point `complete` at those that are whole; returns their number and streams."""
         out = np.empty(n + len(self._pending), self._dtype)
         of = np.empty(len(out), np.int32)
         state = self._pending.ctypes.data, self._returns.ctypes.data, self._counts.ctypes.data
         kinds = "uint8_t *", "double *", "uint32_t *"
-        base = out.ctypes.data
         made = lib.rx_replay_fold_rows(
             self._fold, *self._table, n, rows.pointers, rows.strides, streams,
             *(ffi.cast(kind, at) for kind, at in zip(kinds, state, strict=True)),
-            ffi.cast("uint8_t *", base), ffi.from_buffer("int32_t[]", of),
+            ffi.cast("uint8_t *", out.ctypes.data), ffi.from_buffer("int32_t[]", of),
         )  # fmt: skip
-        for i, offset in enumerate(self._offsets):
-            self.rows.replace(i, ffi.cast("void *", base + offset), self._dtype.itemsize)
-        self.rows.keep(out)
+        complete.point(out, self._offsets)
         return made, of
 
     def state(self) -> dict[str, NDArray[Any]]:

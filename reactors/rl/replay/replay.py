@@ -6,6 +6,7 @@ slots; it sends batches and takes priorities back. When a batch is drawn depends
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,8 @@ class Replay(rx.Reactor):
         envs = np.arange(self.actors * count if row_streams else self.actors, dtype=np.int32)
         self._envs = envs.reshape(self.actors, -1)
         self._added = 0
-        self._credit = 0.0
+        self._learnable: float = 0  # rows since there have been enough, and batches drawn for them
+        self._drawn = 0
         self.add_reaction(rx.startup, self.begin)
         if self.buffer.config.prioritized:
             self.add_reaction(self.priorities, self.answer)
@@ -156,13 +158,15 @@ class Replay(rx.Reactor):
             n = self._added
             self.buffer.add(rows.reshape(-1), envs=self._envs[i] if self.row_streams else self._envs[i, 0])
             self._added = n + rows.size
-            self._credit += rows.size / self.train_every
+            self._learnable += rows.size
         if self._added < self.learning_starts or not len(self.buffer):
-            self._credit = 0.0
-        elif self._credit >= 1:
-            self._credit -= 1
+            self._learnable = 0
+            return
+        due = math.floor(self._learnable / self.train_every + 1e-6)
+        if due > self._drawn:
+            self._drawn += 1
             self._draw()
-            if self._credit >= 1:
+            if due > self._drawn:
                 self.more.schedule()
 
     def _draw(self) -> None:
@@ -178,12 +182,19 @@ class Replay(rx.Reactor):
     def state_dict(self) -> dict[str, Any]:
         """The buffer's state, the batches that are due, and those that wait for priorities."""
         sent = [indices.copy() for indices in self.draws.unanswered]
-        return {"buffer": self.buffer.state_dict(), "added": self._added, "credit": self._credit, "sent": sent}
+        return {
+            "buffer": self.buffer.state_dict(), "added": self._added, "learnable": self._learnable,
+            "drawn": self._drawn, "sent": sent,
+        }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; call it before `rx.run`, or in a reaction of this reactor."""
         self.buffer.load_state_dict(state["buffer"])
-        self._added, self._credit = state["added"], state["credit"]
+        self._added = state["added"]
+        if "credit" in state:  # of version 0.1.0: the batches that were due
+            self._learnable, self._drawn = state["credit"] * self.train_every, 0
+        else:
+            self._learnable, self._drawn = state["learnable"], state["drawn"]
         self.draws.unanswered = deque(indices.copy() for indices in state["sent"])
 
 

@@ -120,6 +120,10 @@ def snapshot(buffer: Savable) -> dict[str, NDArray[Any]]:
     number = np.uint64(lib.RX_REPLAY_NUMBER)
     changed = (before >> number != words >> number) | ((before | words) & np.uint64(1) != 0)
     words = words >> number << number | changed  # without those who are changing priorities
+    gone = words >> number == 0  # a row that was given up meanwhile, before another has come into its slot
+    words[gone] = 0
+    if "core.priorities" in copied:
+        copied["core.priorities"][gone] = 0
     copied |= {"core.words": words, "core.streams": streams}
     return {name: copied[name] for name in found}
 
@@ -136,11 +140,11 @@ def restore(buffer: Savable, state: Mapping[str, Any]) -> None:
                 "the state of a buffer of other fields, sizes or options"
             )
     _check(buffer, {name: state[name] for name in into}, "the state")
-    rng = rng_with_state(state["rng"])
+    rng, beta = rng_with_state(state["rng"]), rate(state.get("beta", buffer.beta), "beta")  # 0.1.0 had none
     for name, array in into.items():
         array[...] = state[name]
     lib.rx_replay_settle(buffer._core)
-    buffer.rng = rng
+    buffer.rng, buffer.beta = rng, beta
 
 
 def _check(buffer: Savable, state: Mapping[str, NDArray[Any]], where: str) -> None:

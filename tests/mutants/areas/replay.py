@@ -169,17 +169,15 @@ MISTAKES = (
         "reactors/rl/replay/replay.py",
         "tests/rl/replay/test_replay.py",
         (
-            Mistake(
-                "a batch is due every row", "self._credit += rows.size / self.train_every", "self._credit += rows.size"
-            ),
+            Mistake("a batch is due every row", "self._learnable / self.train_every + 1e-6", "self._learnable + 1e-6"),
             Mistake(
                 "rows before the start count for the ratio",
-                "            self._credit = 0.0\n        elif",
-                "            pass\n        elif",
+                "            self._learnable = 0\n            return",
+                "            return",
             ),
             Mistake(
                 "one batch is drawn however many are due",
-                "            if self._credit >= 1:\n                self.more",
+                "            if due > self._drawn:\n                self.more",
                 "            if False:\n                self.more",
             ),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -113,6 +114,33 @@ def test_batches_follow_the_rows_by_their_ratio() -> None:
     assert abs(len(program.learner.seen) - (rows - 15) / 2) <= 1
     assert len(program.replay.buffer) == min(rows, 200)
     assert not program.replay.draws.unanswered
+
+
+class Rows(rx.Reactor):
+    tick, row = rx.Timer("1 ms", "1 ms"), rx.Output(dtype=[("x", "i8")], shape=())
+
+    @rx.reaction(tick, effects=row)
+    def send(self) -> None:
+        self.row.set(np.zeros((), [("x", "i8")]))
+
+
+class Counted(rx.Reactor):
+    def __init__(self, train_every: float) -> None:
+        self.rows, self.batches = Rows(), rx.Input()
+        self.replay = rl.Replay(100, {"x": ((), "i8")}, batch_size=1, train_every=train_every)
+        self.at: list[int] = []
+        rx.connect([self.rows.row], self.replay.transitions)
+        self.add_reaction(self.replay.batch, self.note)
+
+    def note(self) -> None:
+        self.at.append(self.tag.time // 1_000_000)
+
+
+@pytest.mark.parametrize("every", [10, 7, 2.5])
+def test_each_batch_comes_with_the_row_that_makes_it_due(every: float) -> None:
+    main = Counted(every)
+    rx.run(main, fast=True, timeout="99 ms", seed=0)
+    assert main.at == [math.ceil(k * every - 1e-9) for k in range(1, math.floor(99 / every + 1e-9) + 1)]
 
 
 def test_a_run_that_is_continued_draws_what_one_run_draws() -> None:

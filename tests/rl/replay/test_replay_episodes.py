@@ -1,5 +1,8 @@
 """Are rows that look along an episode right: n-step returns, sequences, stacked frames?"""
 
+import threading
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -83,6 +86,53 @@ def test_rows_of_n_steps_take_no_priorities() -> None:
     buffer = rl.ReplayBuffer(60, FIELDS, n_step=2, prioritized=True)
     with pytest.raises(rx.ArgumentError, match="without priorities"):
         buffer.add(episodes(np.random.default_rng(0), 1, 1, 5)[0], priorities=[1])
+
+
+def test_rows_of_n_steps_are_let_go_once_they_are_in_the_buffer() -> None:
+    fields = FIELDS | {"obs": ((10_000,), "f4"), "next_obs": ((10_000,), "f4")}
+    buffer = rl.ReplayBuffer(10, fields, n_step=2, seed=0)
+    step = {"obs": np.zeros((1, 10_000), "f4"), "action": [0], "reward": np.zeros(1, "f4"),
+            "next_obs": np.zeros((1, 10_000), "f4"), "terminated": [False], "truncated": [False]}  # fmt: skip
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            buffer.add(step)
+        assert tracemalloc.get_traced_memory()[0] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_threads_that_add_to_streams_of_their_own_get_no_rows_of_each_other() -> None:
+    n, fields = 5000, {"obs": ((), "i8"), "reward": ((), "f4"), "next_obs": ((), "i8"), "terminated": ((), "?"),
+                       "truncated": ((), "?")}  # fmt: skip
+    buffer = rl.ReplayBuffer(2 * n, fields, num_envs=2, n_step=2, seed=0)
+
+    def write(stream: int) -> None:
+        for k in range(n):
+            at, never = np.array([2 * k + stream]), np.zeros(1, bool)
+            buffer.add(obs=at, reward=np.zeros(1, "f4"), next_obs=at, terminated=never, truncated=never, envs=stream)
+
+    threads = [threading.Thread(target=write, args=(stream,)) for stream in (0, 1)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    obs = buffer.state_dict()["obs"].reshape(2, n)[:, : n - 1]
+    assert (obs == 2 * np.arange(n - 1) + np.array([[0], [1]])).all()
+
+
+@pytest.mark.parametrize("dtype", ["?", "i4", "f4", "f8"])
+def test_episodes_end_whatever_the_type_of_the_flag(dtype: str) -> None:
+    buffer = rl.ReplayBuffer(100, {"x": ((), "i8"), "terminated": ((), dtype)}, seed=0)
+    buffer.add(x=np.arange(50), terminated=np.arange(50) % 5 == 4)
+    x = buffer.sample_sequences(200, 4)["x"]
+    assert (x[:, 0] // 5 == x[:, -1] // 5).all()
+
+
+def test_rows_of_n_steps_make_no_sequences() -> None:
+    buffer = rl.ReplayBuffer(60, FIELDS, n_step=2)
+    with pytest.raises(rx.ArgumentError, match="rows of n_step=2 make no sequences"):
+        buffer.sample_sequences(1, 2)
 
 
 @pytest.mark.parametrize("wrap", [False, True])
