@@ -325,9 +325,17 @@ def copy_into(slot: Any, value: Any, port: Any) -> None:
 
 def snapshot(array: Any) -> Any:
     """What travels when an array is put on a port that carries any object: a copy that cannot be changed."""
-    if not array.flags.writeable and (array.base is None or not getattr(array.base, "flags", array.flags).writeable):
-        return array
-    return read_only(array.copy())
+    return array if _is_frozen(array) else read_only(array.copy())
+
+
+def _is_frozen(array: Any) -> bool:
+    """Whether nothing can be written where it lies: neither by it nor by what it is a view of."""
+    while array.__class__ is ndarray and not array.flags.writeable:
+        base: Any = array.base
+        if base is None or type(base) is bytes:
+            return True
+        array = base
+    return False
 
 
 # ---- multiports ----
@@ -454,7 +462,7 @@ class LiveMutableMultiport(LiveMultiport):
         for i in self.present:
             channel = self._channels[i]
             if channel.value.__class__ is ndarray:
-                channel.value = block[i]
+                channel.value = block[i, ...]
         return block
 
     @property

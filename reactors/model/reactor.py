@@ -248,20 +248,23 @@ class Reactor(Owner):
     def tag(self) -> Tag:
         """The current tag: time in ns since the start, and microstep."""
         context = self._engine or self._running("tag")
-        return _new_tag(Tag, context.now.tolist())
+        try:
+            return _new_tag(Tag, context.now.tolist())
+        except ValueError:  # another thread asks, and the run is over
+            raise self._outside("tag") from None
 
     @property
     def physical_time(self) -> int:
         """The physical time in ns since the start."""
         time: int = self._running("physical_time").physical_time()
+        if time < 0:
+            raise self._outside("physical_time")
         return time
 
     @property
     def lag(self) -> int:
         """How far physical time is ahead of the tag's time, in ns."""
-        context = self._running("lag")
-        lag: int = context.physical_time() - context.now[0]
-        return lag
+        return self.physical_time - self.tag.time
 
     @property
     def start_time(self) -> int:
@@ -323,14 +326,18 @@ class Reactor(Owner):
         return self._rng
 
     def _running(self, use: str) -> Any:
-        if self._engine is None:
-            where = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
-            if use == "request_stop()":
-                raise OutsideReactionError(f"{where}; call it in a reaction that declares effects=rx.stop")
-            raise OutsideReactionError(
-                f"{where}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
-            )
-        return self._engine
+        context = self._engine  # once: a run may end in another thread
+        if context is None:
+            raise self._outside(use)
+        return context
+
+    def _outside(self, use: str) -> OutsideReactionError:
+        where = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
+        if use == "request_stop()":
+            return OutsideReactionError(f"{where}; call it in a reaction that declares effects=rx.stop")
+        return OutsideReactionError(
+            f"{where}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
+        )
 
     # Its names
 

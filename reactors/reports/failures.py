@@ -14,6 +14,7 @@ from reactors.names.lacking import listed
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
 from reactors_runtime.callers import Raised, raised
+from reactors_runtime.callers import said as text_of
 from reactors_runtime.engine import ReactionFailed, Runaway
 from reactors_runtime.processes import terminal
 from reactors_runtime.program import Kind
@@ -44,10 +45,10 @@ def first(graph: Graph, failures: Iterable[tuple[BaseException, bool]]) -> BaseE
         return aftermath, -1, 0, 0
 
     (cause, _), *others = sorted(failures, key=when)
-    said = {str(cause)}  # all workers say the same of Ctrl-C, or of the end of what they were forked from
+    said = {text_of(cause)}  # all workers say the same of Ctrl-C, or of the end of what they were forked from
     for other, aftermath in others:
-        if str(other) not in said:
-            said.add(str(other))
+        if (text := text_of(other)) not in said:
+            said.add(text)
             for note in (engines.besides(graph.program, other, aftermath=aftermath), *getattr(other, "__notes__", ())):
                 cause.add_note(note)
     return cause
@@ -65,12 +66,12 @@ def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:
     tag = Tag(*failed.tag)
     what = failed.name(graph.program) if failed.reaction >= 0 else path
     more = remedy(cause, way)
-    said = in_words(cause, failed.where) if str(cause) or not more else type(cause).__name__
+    said = in_words(cause, failed.where) if text_of(cause) or not more else type(cause).__name__
     error = ReactionError(f"{what} at {tag} raised {said}{more}", path, tag)
     error.trail = failed.where.trail
     if (
         isinstance(cause, TypeError | AttributeError)
-        and "NoneType" in str(cause)
+        and "NoneType" in text_of(cause)
         and (lacking := _absent(graph, failed))
     ):
         error.add_note(lacking)
@@ -83,7 +84,7 @@ def in_words(error: BaseException, where: Raised | None = None) -> str:
     One that says nothing, and any assertion, has the line of the user's that raised it, which `where` knows or its
     traceback.
     """
-    name, said = type(error).__name__, str(error)
+    name, said = type(error).__name__, text_of(error)
     if not said or isinstance(error, AssertionError):
         where = raised(error) if where is None else where
         if where.line:
@@ -115,9 +116,9 @@ def remedy(cause: BaseException, way: str) -> str:
         return more
     if isinstance(cause, SystemExit):
         return "; to end the program let the reaction declare effects=rx.stop and call self.request_stop()"
-    if isinstance(cause, TypeError) and re.search(r"'(Input|Output|LogicalAction|PhysicalAction)'", str(cause)):
+    if isinstance(cause, TypeError) and re.search(r"'(Input|Output|LogicalAction|PhysicalAction)'", text_of(cause)):
         return "; a port or action is no value itself: read it with .value, and write .set(...) or .schedule(...)"
-    if isinstance(cause, ValueError) and "read-only" in str(cause):
+    if isinstance(cause, ValueError) and "read-only" in text_of(cause):
         return "; arrays that come from a port are read-only: change a copy (port.value.copy())"
     if type(cause).__name__ == "BdbQuit" and terminal.ours() is None:
         if way == "process":

@@ -52,10 +52,8 @@ State = dict[str, Any]
 Change = tuple[State, list[str]]  # new values of attributes, and the attributes that are gone
 
 # What is not sent home if it is still what was sent out: it cannot have changed, or the caller has the original.
-_UNCHANGED = (
-    *(Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType),
-    *(str, bytes, int, float, bool, complex, type(None)),
-)
+_CODE = Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType
+_UNCHANGED = (*_CODE, str, bytes, int, float, bool, complex, type(None))
 _CHANGED = object()  # not the value of any attribute
 # Of what this package keeps about a reactor, what a worker does not need, or has its own of.
 _UNSENT = {
@@ -151,7 +149,7 @@ def _lost(graph: Graph, image: Image, worker: int, error: Exception) -> dict[int
             {
                 name: Missing(f"{reactor.path}.{name}", why)
                 for name, value in attributes(reactor).items()
-                if not isinstance(value, (Declared, *_UNCHANGED))
+                if not isinstance(value, (Declared, *_CODE))  # numbers and texts may have changed, too
             },
             [],
         )

@@ -116,3 +116,11 @@ def _without_ours(error: traceback.TracebackException) -> traceback.TracebackExc
     else:
         error.__context__ = before
     return error
+
+
+def said(error: BaseException) -> str:
+    """The text of an exception, whatever its own `__str__` may do."""
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001 - a user's code runs
+        return f"(no text: its __str__ raised {type(fault).__name__})"

@@ -57,7 +57,7 @@ def _put(value: Any, parts: list[bytes]) -> None:
                 )
             _put(key, parts)
             _put(each, parts)
-    elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcSUmM":
+    elif (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "biufcSUmM":
         parts.append(b"g" if isinstance(value, np.generic) else b"a")
         _put(value.dtype.str, parts)
         _put(value.shape, parts)

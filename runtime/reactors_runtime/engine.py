@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime._doors import content_hash, run
-from reactors_runtime.callers import Raised, raised
+from reactors_runtime.callers import Raised, raised, said
 from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
@@ -122,12 +122,14 @@ class Engine:
         self.now = memoryview(ffi.buffer(view.now, 16)).cast("Q")
         rows = tables.view(memory, self.part.offsets["reactions"], len(self.reactions), tables.REACTION)
         self._deadlines = rows["deadline"]
+        self._closing = threading.Lock()
         self.stores = Stores(self)
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
         self._record = self._journal = -1  # their files
         self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
         self._handled: Any = None  # tag and reaction of the last missed deadline
         self._late = False  # what is for missed deadlines runs, or has failed
+        self._late_error: BaseException | None = None  # by which that failed last where a reaction had asked for it
         self._calls: list[Any] = []  # the bodies of all reactions, then what runs when their deadlines are missed
         self.failed = False  # nothing but shutdown reactions runs any more
         self.around: Callable[[Callable[[], Any]], Any] | None = None  # what is put around each body
@@ -171,8 +173,9 @@ class Engine:
         return self.now[0], self.now[1]
 
     def physical_time(self) -> int:
-        """Ns since the start."""
-        return int(lib.rx_physical_time(self.core))
+        """Ns since the start. Other threads may ask, too: -1 when the run is over."""
+        with self._closing:
+            return -1 if self.core == ffi.NULL else int(lib.rx_physical_time(self.core))
 
     def start_time(self) -> int:
         """When tag (0, 0) began, in ns since 1970."""
@@ -238,7 +241,11 @@ class Engine:
 
     def handle_missed(self) -> None:
         """Run what is declared for when the deadline of the reaction being executed is missed, unless it ran before."""
-        self._finished(len(self.reactions) + self.current[0], self._calls[len(self.reactions) + self.current[0]]())
+        try:
+            self._finished(len(self.reactions) + self.current[0], self._calls[len(self.reactions) + self.current[0]]())
+        except BaseException as error:
+            self._late, self._late_error = False, error  # the reaction that asked for it may catch this
+            raise
 
     def _once(self, late: Callable[[], object]) -> Callable[[], object]:
         """What runs when a deadline is missed: by the loop or by `handle_missed`, but once for each execution."""
@@ -343,10 +350,11 @@ class Engine:
             except Runaway as error:
                 failure, code = self._failed(error, failure), 0
             except BaseException as error:  # noqa: BLE001 - whatever a body raises
+                late_one = self._late or error is self._late_error
                 found = ReactionFailed(
-                    self.running(), self.tag(), error, aftermath=self.failed, late=self._late, absent=self._absent()
+                    self.running(), self.tag(), error, aftermath=self.failed, late=late_one, absent=self._absent()
                 )
-                self._late = False
+                self._late, self._late_error = False, None
                 failure, code = self._failed(found, failure), 0
             if watched and code in _LOOK:
                 yield code == _PAUSED
@@ -451,15 +459,17 @@ class Engine:
 
     def close(self) -> None:
         """Give the core's own memory back. The engine is not used any more."""
-        if self.core != ffi.NULL:
-            lib.rx_close(self.core)
-            self.core = ffi.NULL
+        with self._closing:
+            if self.core != ffi.NULL:
+                lib.rx_close(self.core)
+                self.core = ffi.NULL
         self.stores.close()
         self._calls, self.around = [], None  # which know the engine
         for descriptor in (self._record, self._journal):
             if descriptor >= 0:
                 os.close(descriptor)
         self._record = self._journal = -1
+        self.now.release()  # a thread may still have it
         del self.base, self.doors, self.where, self.current, self.now, self._deadlines
 
 
@@ -473,7 +483,7 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
     kind = type(what).__name__ + ": "
     if error is what and type(what).__module__ != "builtins":  # ours, which say who and what by themselves
         kind = ""
-    return f"{when}: {reaction}{kind}{what}{suggestion(what)}"
+    return f"{when}: {reaction}{kind}{said(what)}{suggestion(what)}"
 
 
 # ---- seen from outside ----

@@ -150,7 +150,6 @@ class PickleStore(Store):
         data = dumps(value)
         at = source.data + slot * source.stride
         record = ffi.cast("rx_record *", engine.base + at)
-        record.kind = lib.RX_PICKLED
         start = at + _RECORD
         if len(data) > source.stride - _RECORD:
             if record.capacity < len(data):
@@ -161,7 +160,7 @@ class PickleStore(Store):
                     path = engine.image.program.elements[source.element].path
                     raise MemoryError(f"{path}: no memory for a value of {len(data):,} bytes; send less, or in parts")
             start = record.spill
-        record.size = len(data)
+        record.kind, record.size = lib.RX_PICKLED, len(data)
         self._map[start : start + len(data)] = data
 
     def get(self, where: int) -> Any:
@@ -177,6 +176,8 @@ class PickleStore(Store):
             record = ffi.cast("rx_record *", self._engine.base + at)
             start = record.spill if record.size > source.stride - _RECORD else at + _RECORD
             value = loads(self._map[start : start + record.size])
+        if value.__class__ is np.ndarray:  # all readers share it
+            value.flags.writeable = False
         self._cached = key, value
         return value
 
@@ -201,7 +202,7 @@ class ArrayStore(Store):
         """The value in a slot, or in a copy of one."""
         if where < OUTSIDE:
             return self.views[where]
-        return read_only(np.frombuffer(outside(where), self.dtype).reshape(self.shape))
+        return read_only(np.ndarray(self.shape, self.dtype, outside(where)))
 
 
 def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -231,6 +231,13 @@ def test_a_value_that_cannot_be_recorded_names_the_action(tmp_path: Path) -> Non
         rx.run(main, clock=clock, record=tmp_path / "log", timeout="10 ns")
 
 
+def test_an_array_of_a_subclass_is_not_recorded_as_a_plain_one(tmp_path: Path) -> None:
+    clock, main = rx.VirtualClock(), Main()
+    clock.at(5, main.sensor.heard, np.ma.array([1, 2], mask=[False, True]))
+    with pytest.raises(rx.ReplayError, match=r"its value cannot be recorded: MaskedArray is none of"):
+        rx.run(main, clock=clock, record=tmp_path / "log", timeout="10 ns")
+
+
 def test_keys_of_dicts_are_kept_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     value = {1: 2, "a": {None: -1.5, True: b"x"}, 2.5: [{b"k": {}}]}
     clock, main, again = rx.VirtualClock(), Main(), Main()

@@ -1,3 +1,4 @@
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -99,6 +100,103 @@ def test_an_exception_that_cannot_travel_is_shown_all_the_same() -> None:
     with pytest.raises(rx.ReactionError) as caught:
         run(Pair(fail_stubbornly))
     assert "StubbornError: 1 and 2" in "".join(traceback.format_exception(caught.value))
+
+
+class LongError(StubbornError):
+    def __str__(self) -> str:
+        return "the reason\n(see the manual)"
+
+
+def fail_at_length(actor: Actor) -> None:
+    error = LongError(1, 2)
+    error.add_note("a hint")
+    raise error
+
+
+def test_of_an_exception_that_cannot_travel_all_lines_are_in_the_message() -> None:
+    with pytest.raises(rx.ReactionError, match=r"LongError: the reason\n\(see the manual\)"):
+        run(Pair(fail_at_length))
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise AttributeError("no text")
+
+
+def fail_without_a_word(actor: Actor) -> None:
+    raise MuteError
+
+
+@pytest.mark.parametrize("backend", ["thread", "process"])
+def test_an_exception_whose_text_cannot_be_had_is_reported_all_the_same(backend: Literal["thread", "process"]) -> None:
+    main = Pair(fail_without_a_word)
+    with pytest.raises(rx.ReactionError, match=r"main.actor.act at 2 ms raised MuteError: \(no text: ") as caught:
+        run(main, backend=backend)
+    assert isinstance(caught.value.__cause__, MuteError)
+    assert main.actor.closed
+    assert main.bystander.closed
+
+
+def test_what_a_missed_deadline_raised_and_the_reaction_caught_is_not_blamed_on_the_next() -> None:
+    class Late(rx.Reactor):
+        tick = rx.Timer()
+
+        @rx.reaction(tick)
+        def work(self) -> None:
+            self.update_deadline(1)
+            try:
+                self.check_deadline(handle=True)
+            except KeyError:
+                self.caught = True
+
+        @work.deadline("10 s")
+        def late(self) -> None:
+            raise KeyError("late")
+
+    class Main(rx.Reactor):
+        tick = rx.Timer("1 ms")
+
+        def __init__(self) -> None:
+            self.late = Late()
+
+        @rx.reaction(tick)
+        def other(self) -> None:
+            raise ValueError("other")
+
+    main = Main()
+    with pytest.raises(rx.ReactionError, match=r"^main.other at 1 ms raised ValueError: other"):
+        rx.run(main, fast=True)
+
+
+def test_a_thread_that_asks_for_the_time_as_the_run_ends_gets_it_or_an_error() -> None:
+    class Main(rx.Reactor):
+        tick = rx.Timer(0, 1)
+
+        def __init__(self) -> None:
+            self.errors: list[BaseException] = []
+
+        @rx.reaction(rx.startup)
+        def begin(self) -> None:
+            self.thread = threading.Thread(target=self.ask)
+            self.thread.start()
+
+        @rx.reaction(tick)
+        def work(self) -> None: ...
+
+        def ask(self) -> None:
+            try:
+                while True:
+                    assert self.physical_time >= 0
+                    assert self.tag.time >= 0
+                    assert self.lag < 10**12
+            except rx.OutsideReactionError as error:
+                self.errors.append(error)
+
+    for _ in range(30):
+        main = Main()
+        rx.run(main, fast=True, timeout=100)
+        main.thread.join()
+        assert len(main.errors) == 1
 
 
 def test_sys_exit_in_a_reaction_is_an_exception_like_others() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.oracle.ways import note, trace
+from tests.oracle.ways import WAYS, Way, note, trace
 from tests.semantics.sources_and_sinks import sinks, sources
 
 
@@ -51,6 +51,108 @@ def test_an_array_is_passed_as_it_was_when_it_was_set() -> None:
         "main.sink": [(0, 0, [1.0, 2.0], False), (0, 0, [1.0, 2.0], False)],
         "main.late": [(3, 0, [1.0, 2.0], False), (3, 0, [1.0, 2.0], False)],
     }
+
+
+def test_a_view_that_cannot_be_written_is_passed_as_it_was_if_others_can_write_there() -> None:
+    """Ports 8: NumPy's windows are read-only by default, and what they show goes on changing."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick = rx.Timer(0, 1)
+            out = rx.Output()
+
+            def __init__(self) -> None:
+                self.past = np.zeros(4)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                self.past[:-1] = self.past[1:]
+                self.past[-1] = self.tag.time + 1
+                self.out.set(np.lib.stride_tricks.sliding_window_view(self.past, 2)[-1])
+
+        class Sink(rx.Reactor):
+            given = rx.Input()
+
+            @rx.reaction(given)
+            def see(self) -> None:
+                note(self, self.given.value.tolist())
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.given, after=1)
+
+        return Main()
+
+    assert trace(program, timeout=3) == {"main.sink": [(1, 0, [0.0, 1.0]), (2, 0, [1.0, 2.0]), (3, 0, [2.0, 3.0])]}
+
+
+def test_an_array_of_objects_is_read_only_for_each_reader() -> None:
+    """Ports 8: also where it was pickled on the way."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output()
+
+            @rx.reaction(rx.startup, effects=out)
+            def send(self) -> None:
+                self.out.set(np.array([1, None], object))
+
+        class Sink(rx.Reactor):
+            given = rx.Input()
+
+            @rx.reaction(given)
+            def write(self) -> None:
+                try:
+                    self.given.value[0] = 99
+                except ValueError as error:
+                    note(self, str(error))
+
+            @rx.reaction(given)
+            def see(self) -> None:
+                note(self, self.given.value.tolist())
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.given)
+
+        return Main()
+
+    assert trace(program) == {"main.sink": [(0, 0, "assignment destination is read-only"), (0, 0, [1, None])]}
+
+
+class Blocks(rx.Reactor):
+    tick = rx.Timer(0, "1 ns")
+    out = rx.Output(shape=(2,), dtype=np.dtype("(3,)f4"))
+
+    @rx.reaction(tick, effects=out)
+    def send(self) -> None:
+        self.out.set(np.full((2, 3), self.tag.time, "f4"))
+
+
+class Sums(rx.Reactor):
+    given = rx.Input(shape=(2,), dtype=np.dtype("(3,)f4"))
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    @rx.reaction(given)
+    def see(self) -> None:
+        self.seen.append(float(self.given.value.sum()))
+
+
+class Far(rx.Reactor):
+    def __init__(self) -> None:
+        self.blocks, self.sums = Blocks(), Sums()
+        rx.connect(self.blocks.out, self.sums.given, after="40 ns")
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_values_whose_dtype_is_itself_an_array_travel_far(way: Way) -> None:
+    main = Far()
+    way.run(main, ["main.blocks", "main.sums"], timeout="59 ns")
+    assert main.sums.seen == [6.0 * k for k in range(20)]
 
 
 def test_a_loan_counts_only_once_it_is_set() -> None:
@@ -181,6 +283,39 @@ def test_the_channels_of_a_mutable_multiport_are_copies_too() -> None:
             (3, 0, [[3, 1], [0, 1]]),
         ]
     }
+
+
+class Numbers(rx.Reactor):
+    out = rx.Output(shape=(), dtype="f8", width=2)
+
+    @rx.reaction(rx.startup, effects=out)
+    def send(self) -> None:
+        self.out.set([1.0, 2.0])
+
+
+class Scribbler(rx.Reactor):
+    given = rx.Input(shape=(), dtype="f8", width=2, mutable=True)
+
+    def __init__(self) -> None:
+        self.seen: list[list[float]] = []
+
+    @rx.reaction(given)
+    def scribble(self) -> None:
+        self.given.array[0] = 7
+        self.seen = [[float(each.value) for each in self.given], self.given.array.tolist()]
+
+
+class Scribbled(rx.Reactor):
+    def __init__(self) -> None:
+        self.numbers, self.scribbler = Numbers(), Scribbler()
+        rx.connect(self.numbers.out, self.scribbler.given)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_rows_of_a_block_of_copies_are_the_copies_also_of_single_numbers(way: Way) -> None:
+    main = Scribbled()
+    way.run(main, ["main.numbers", "main.scribbler"])
+    assert main.scribbler.seen == [[7.0, 2.0]] * 2
 
 
 def test_a_mutable_input_may_be_assigned_to() -> None:

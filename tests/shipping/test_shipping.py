@@ -315,6 +315,22 @@ def test_another_program_in_an_attribute_travels_whole_and_runs_when_it_is_back(
     assert back.source.n == another.source.n == (5 if ran else 3)
 
 
+class OfTwoError(Exception):
+    """Is pickled with one argument, and takes two."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def test_where_what_came_back_cannot_be_read_nothing_is_as_it_was_before() -> None:
+    def keep(holder: Any) -> None:
+        holder.error, holder.number = OfTwoError(1, 2), 3
+
+    holder = one(keep, number=1, name="before")
+    for value in (holder.number, holder.name):
+        assert "stayed on its worker: what worker" in repr(value)
+
+
 def test_what_cannot_come_back_says_so_when_it_is_used() -> None:
     def open_things(holder: Any) -> None:
         holder.log = Path("/dev/null").open()  # noqa: SIM115

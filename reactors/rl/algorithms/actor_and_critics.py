@@ -42,6 +42,7 @@ class ActorAndCritics(Learning):
         self.noise = torch.Generator(device).manual_seed(seed)
         self.actor = config.network(observation_space, action_space).to(device)
         self.critics = self.critics_of(config, observation_space, critics).to(device)
+        self._trained = [each for each in self.critics.parameters() if each.requires_grad]
         self.target_critics = deepcopy(self.critics).requires_grad_(False)
         self.networks: dict[str, nn.Module] = {
             "actor": self.actor, "critics": self.critics, "target_critics": self.target_critics
@@ -57,6 +58,11 @@ class ActorAndCritics(Learning):
         seeing: Any = torso(config.torso, observation_space)
         features: int = inputs_of(observation_space) if seeing is None else seeing.features
         return Critics(n, features + self.bounds.size, config.layers_of_critics, seeing)
+
+    def train_critics(self, on: bool) -> None:
+        """Whether critics have gradients; what a torso of the user's has frozen stays so."""
+        for each in self._trained:
+            each.requires_grad_(on)
 
     @property
     def flats(self) -> Sequence[Flat]:

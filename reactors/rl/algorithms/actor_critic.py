@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.spaces import Space
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+TINY = np.finfo(np.float32).tiny
 Activation: TypeAlias = Literal["tanh", "relu"]
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
@@ -162,7 +163,8 @@ class ActorPolicy(Policy):
         odds = np.exp(outputs)
         sums = odds.cumsum(1)
         total = sums[:, -1]
-        chosen = (sums < (rng.random(len(odds), np.float32) * total)[:, None]).sum(1)
+        drawn = np.maximum(rng.random(len(odds), np.float32) * total, TINY)  # 0 would be an action without odds
+        chosen = (sums < drawn[:, None]).sum(1)
         rows = np.arange(len(odds))
         return chosen + self.start, {"log_prob": outputs[rows, chosen] - np.log(total)}
 

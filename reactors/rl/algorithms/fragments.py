@@ -75,9 +75,9 @@ class FragmentReplay:
         """The stored fragments; the generator belongs to the owner."""
         return {"kept": dict(self.kept), "count": self.count, "credit": self.credit}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resume from a `state_dict`."""
-        self.kept = {name: each.clone() for name, each in state["kept"].items()}
+    def load_state_dict(self, state: Mapping[str, Any], device: str = "cpu") -> None:
+        """Resume from a `state_dict`, on a device."""
+        self.kept = {name: each.to(device, copy=True) for name, each in state["kept"].items()}
         self.count, self.credit = count(state["count"]), state["credit"]
         if not 0 <= self.credit < 1 or any(each.shape[1] != self.slots for each in self.kept.values()):
             raise StateError(f"{state!r} is of no replay of {self.slots} fragments")
@@ -112,8 +112,8 @@ class MinibatchRing:
         held = {str(i): dict(batch) for i, batch in enumerate(self.batches) if self.left[i]}
         return {"batches": held, "left": list(self.left), "at": self.at}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resume from a `state_dict`."""
+    def load_state_dict(self, state: Mapping[str, Any], device: str = "cpu") -> None:
+        """Resume from a `state_dict`, on a device."""
         slots = len(self.left)
         self.left, self.at = [count(each) for each in state["left"]], count(state["at"])
         if len(self.left) != slots or self.at >= slots or max(self.left) > self.uses:
@@ -121,4 +121,4 @@ class MinibatchRing:
                 f"{self.left} and {self.at} are of no ring of {slots} batches, each used {self.uses} times"
             )
         for i, batch in state["batches"].items():
-            self.batches[int(i)] = {name: each.clone() for name, each in batch.items()}
+            self.batches[int(i)] = {name: each.to(device, copy=True) for name, each in batch.items()}

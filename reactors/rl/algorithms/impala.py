@@ -194,7 +194,7 @@ class IMPALALearning(PolicyGradientLearning):
         kept = state["replay"]["kept"]
         for batch in [*([kept] if kept or state["replay"]["count"] else []), *state["ring"]["batches"].values()]:
             check_batch(batch, self.row, self.config.horizon)
-        self.replay.load_state_dict(state["replay"])
-        self.ring.load_state_dict(state["ring"])
+        self.replay.load_state_dict(state["replay"], self.device)
+        self.ring.load_state_dict(state["ring"], self.device)
         if self.decoder is not None:
             self.decoder.load_state_dict(state["decoder"])

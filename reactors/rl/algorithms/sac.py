@@ -204,7 +204,7 @@ class SACLearning(ActorAndCritics):
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Equation 7; and equation 18 on the log temperature, as in the authors' code."""
         obs = self.inputs(batch["obs"])
-        self.critics.requires_grad_(False)
+        self.train_critics(False)
         return (yield from self.improve_actions(obs, self.actor(obs)))
 
     def improve_actions(self, obs: torch.Tensor, outputs: torch.Tensor) -> Descent:
@@ -213,7 +213,7 @@ class SACLearning(ActorAndCritics):
         temperature = self.log_temperature.detach().exp()
         loss = (temperature * log_prob - self.critics(obs, actions).amin(0)).mean()
         yield from self.descend("actor", loss)
-        self.critics.requires_grad_(True)
+        self.train_critics(True)
         if "temperature" in self.optimizers:
             flat = self.flat["temperature"]
             flat.weights.grad = -(log_prob.detach().mean() + self.target_entropy).view(1)
@@ -296,7 +296,7 @@ class RecurrentSACLearning(SACLearning):
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Equations 7 and 18 for each step."""
         along, (played, own) = self.along(batch, self.actor, self.critics.recurrent)
-        self.critics.requires_grad_(False)
+        self.train_critics(False)
         seen = Stretch(along["obs"].flatten(0, 1), played, Course.of(along).going)
         states = self.critics.recurrent.states(seen._replace(state=own))
         return (yield from self.improve_actions(states, self.actor.head(self.actor.states(seen))))

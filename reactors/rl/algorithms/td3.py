@@ -102,11 +102,11 @@ class TD3Learning(ActorAndCritics):
         if not self.is_late("actor"):
             return {"losses/actor_loss": self.actor_loss}
         obs = self.inputs(batch["obs"])
-        self.critics.requires_grad_(False)
+        self.train_critics(False)
         actions = self.actor(obs)
         loss = -self.critics(obs, actions, 1).mean()
         yield from self.descend("actor", loss)
-        self.critics.requires_grad_(True)
+        self.train_critics(True)
         self.actor_loss = loss.detach()
         self.follow("target_actor", "actor")
         return {"losses/actor_loss": self.actor_loss, **self.figures_of_actor(actions.detach())}

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
-from reactors_runtime.callers import RUNTIME
+from reactors_runtime.callers import RUNTIME, said
 from reactors_runtime.processes.servers import ending
 from reactors_runtime.spelling import spell_tag
 
@@ -69,12 +69,12 @@ def revived(image: Image, worker: int, pid: int | None, failure: Failure) -> Bas
         with contextlib.suppress(Exception):
             exception = pickle.loads(failure.exception)
     if not isinstance(exception, BaseException):
-        exception = RemoteError(failure.text.strip().rpartition("\n")[2])
+        exception = RemoteError(failure.said)
     name = who(image, worker, pid)
     exception.add_note(f"on {name}:\n{failure.text.rstrip()}")
     if failure.when == "run" and failure.reaction is None:
         return exception
-    summary = f"{type(exception).__name__}: {exception}"
+    summary = f"{type(exception).__name__}: {said(exception)}"
     if failure.when == "start":
         error: Exception = WorkerNotStarted(f"{name} could not load its part of the program: {summary}")
     elif failure.when == "end":

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
 from reactors_runtime import imports
-from reactors_runtime.callers import RUNTIME, Raised, raised
+from reactors_runtime.callers import RUNTIME, Raised, raised, said
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
 from reactors_runtime.processes.messages import WireEnd, mapped
@@ -71,6 +71,7 @@ class Failure:
     reaction: int | None  # which reaction raised it; None: none did
     tag: tuple[int, int] | None
     exception: bytes | None  # pickled, if that can be done
+    said: str  # its class and text
     text: str  # the traceback
     late: bool  # what runs when a deadline is missed raised it
     aftermath: bool  # in a shutdown reaction, after something else had ended the program
@@ -95,13 +96,20 @@ class Failure:
         while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(RUNTIME):
             frames = frames.tb_next
         text = "".join(traceback.format_exception(type(error), error, frames))
+        kind = type(error)
+        name = (
+            kind.__qualname__
+            if kind.__module__ in {"builtins", "__main__"}
+            else f"{kind.__module__}.{kind.__qualname__}"
+        )
+        words = f"{name}: {said(error)}"
         try:
             import cloudpickle
 
             exception = cloudpickle.dumps(completed(error), protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
-        return cls(when, reaction, tag, exception, text, late, aftermath, where or raised(error), absent)
+        return cls(when, reaction, tag, exception, words, text, late, aftermath, where or raised(error), absent)
 
 
 loading = False  # whether this process is a worker that is yet to get its part of the program

@@ -203,8 +203,8 @@ MISTAKES = (
             ),
             Mistake(
                 "actors take the least of a cumulative sum",
-                "chosen = (sums < (rng.random(len(odds), np.float32) * total)[:, None]).sum(1)",
-                "chosen = (sums > (rng.random(len(odds), np.float32) * total)[:, None]).sum(1) - 1",
+                "chosen = (sums < drawn[:, None]).sum(1)",
+                "chosen = (sums > drawn[:, None]).sum(1) - 1",
             ),
             Mistake(
                 "the critic's scale is left out",

@@ -212,8 +212,8 @@ MISTAKES = (
             ),
             Mistake(
                 "lag has the wrong sign",
-                "context.physical_time() - context.now[0]",
-                "context.now[0] - context.physical_time()",
+                "self.physical_time - self.tag.time",
+                "self.tag.time - self.physical_time",
                 "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_deadlines.py reactors/execution/clock.py",
             ),
             Mistake(

@@ -559,3 +559,44 @@ def test_a_minibatch_of_one_is_learned_from_with_normalised_advantages(kind: Any
     done = rl.train(algorithm, "CartPole-v1", total_steps=16, actors=1)
     assert np.isfinite(done.weights).all()
     assert not np.array_equal(done.weights, algorithm.learning(*done.spaces, 0).weights())
+
+
+class Frozen(torch.nn.Module):
+    """Features that somebody else has learned."""
+
+    features = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 3).requires_grad_(False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("kind", [rl.SAC, rl.TD3, rl.DDPG])
+def test_what_a_torso_has_frozen_is_not_learned_by_critics_either(kind: Any) -> None:
+    algorithm = kind(num_envs=1, horizon=1, batch_size=8, hidden=(4,), torso=lambda _: Frozen())
+    spaces = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Box(-1, 1, (1,))
+    learning, dice = algorithm.learning(*spaces, 0), np.random.default_rng(0)
+    before = {name: each.clone() for name, each in learning.critics.named_parameters() if "layer" in name}
+    for _ in range(4):
+        rows = {
+            "obs": (8, 2), "action": (8, 1), "reward": (8,), "next_obs": (8, 2), "discount": (8,), "weights": (8,),
+        }  # fmt: skip
+        batch = {name: torch.from_numpy(dice.random(shape, np.float32)) for name, shape in rows.items()}
+        alone(learning.learn(batch | {"terminated": torch.zeros(8, dtype=torch.bool)}))
+    after = dict(learning.critics.named_parameters())
+    assert before
+    for name, each in before.items():
+        assert torch.equal(each, after[name])
+        assert not after[name].requires_grad
+
+
+@pytest.mark.parametrize("kind", [rl.PPO, rl.DQN])
+def test_frames_of_bools_are_normalised_as_others_are(kind: Any) -> None:
+    algorithm = kind(num_envs=2, normalise_observations=True)
+    spaces: Any = gym.spaces.Box(0, 1, (10, 10, 4), np.bool_), gym.spaces.Discrete(3)
+    policy = algorithm.policy(*spaces)
+    seen = np.random.default_rng(0).random((2, 10, 10, 4)) < 0.5
+    assert policy.greedy(seen).shape == (2,)

@@ -138,3 +138,18 @@ def test_an_evaluation_has_an_episode() -> None:
     ):
         with pytest.raises(rx.ArgumentError, match=words):
             done.evaluate(**given)  # type: ignore[arg-type]
+
+
+class Nought:
+    """A generator that draws 0, as others do once in some ten million times."""
+
+    def random(self, n: int, dtype: Any) -> Any:
+        return np.zeros(n, dtype)
+
+
+def test_an_action_without_odds_is_never_drawn() -> None:
+    policy = rl.PPO(hidden=(4,)).policy(gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(4))
+    outputs = np.array([[-np.inf, 0, 0, -np.inf]], np.float32)
+    chosen, remembered = policy.draw(outputs, Nought())  # type: ignore[attr-defined]
+    assert chosen == [1]
+    assert np.isfinite(remembered["log_prob"]).all()

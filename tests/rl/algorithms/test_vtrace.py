@@ -128,3 +128,17 @@ def test_the_ring_gives_every_batch_so_many_times(slots: int, uses: int) -> None
     counts = np.bincount(given)
     assert (counts[: 7 * slots] == uses).all()
     assert (counts <= uses).all()
+
+
+def test_stored_fragments_come_back_on_the_device_of_the_learner() -> None:
+    """As they are read, they are on the CPU; "meta" stands for another device."""
+    replay = FragmentReplay(2, 1.0, np.random.default_rng(0))
+    replay.mix({"reward": torch.zeros(3, 2)})
+    other = FragmentReplay(2, 1.0, np.random.default_rng(0))
+    other.load_state_dict(replay.state_dict(), "meta")
+    assert {each.device.type for each in other.kept.values()} == {"meta"}
+    ring = MinibatchRing(2, 2)
+    list(ring.turn({"n": torch.tensor(1)}))
+    empty = MinibatchRing(2, 2)
+    empty.load_state_dict(ring.state_dict(), "meta")
+    assert empty.batches[0]["n"].device.type == "meta"
