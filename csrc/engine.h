@@ -80,6 +80,7 @@ struct rx_worker {
     uint64_t *triggered;      /* ready bits that mean to run, not only to look */
     uint64_t *enabled;        /* by ready word: reactions of no mode, or of active ones; NULL: there are no modes */
     uint32_t n_batch;         /* reactions handed to the caller and not finished */
+    uint32_t tags_alone;      /* tags since the caller was there */
     uint64_t *partial;        /* the digest of a batch's inputs */
     rx_cell **cell_of;        /* by door */
     uint32_t *holds;          /* cells whose values are given back at the end of this tag, or after the last reaction that reads them */

@@ -46,16 +46,22 @@ int rx__inbox_quiet(const rx__inbox *inbox)
     return !rx__get32(&inbox->lock) && rx__get(&inbox->head) == rx__get(&inbox->tail);
 }
 
-static void lock(rx__inbox *inbox)
+/* Held for a clock reading and two stores, or a copy. 0: who held it may have died, and the run is over. */
+static int lock(const rx_image *image, rx__inbox *inbox)
 {
-    while (!rx__swap_if32(&inbox->lock, 0, 1)) sched_yield();     /* held for a clock reading and two stores */
+    for (uint32_t spins = 1; !rx__swap_if32(&inbox->lock, 0, 1); spins++) {
+        if (rx__get32(&image->abort)) return 0;
+        void *held = spins % 1024 || !rx__let_go ? NULL : rx__let_go();      /* who ends the run may need it */
+        sched_yield();
+        if (held) rx__take_back(held);
+    }
+    return 1;
 }
 
 void rx__inbox_state(rx_worker *w, uint32_t open)
 {
     rx__inbox *inbox = rx__inbox_of(w->base, w->index);
-    if (!inbox) return;
-    lock(inbox);
+    if (!inbox || !lock(w->image, inbox)) return;
     rx__put32(&inbox->open, open);
     rx__put32(&inbox->lock, 0);
 }
@@ -102,7 +108,7 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
     rx_tables *t = RX_AT(rx_tables, base, image->tables) + worker;
     int64_t min_delay = RX_AT(rx_action, base, t->actions)[action].min_delay;
     for (;;) {
-        lock(inbox);
+        if (!lock(image, inbox)) return 0;
         rx__settle();                                /* who still sees no lock has read the clock before this worker does */
         int open = (int)rx__get32(&inbox->open) && !rx__get32(&image->abort);
         uint64_t tail = rx__get(&inbox->tail);
@@ -140,8 +146,7 @@ int rx__inbox_drain(rx_worker *w)
         uint64_t value = e->value, size = e->size;
         if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->region : e->bytes, size, RX_PICKLED);
         if (size && !value) w->error = RX_NO_MEMORY;
-        if (size > INLINE_BYTES) {
-            lock(inbox);
+        if (size > INLINE_BYTES && lock(w->image, inbox)) {
             give_region(w->base, inbox, e);
             rx__put32(&inbox->lock, 0);
         }

@@ -107,12 +107,17 @@ void rx__end_tag(rx_worker *w)
     if (w->t->trace) rx__show_spans(w);
 }
 
+/* So many tags in which nothing of the caller's runs, and it looks for signals and lets other threads run. */
+enum { TAGS_ALONE = 1 << 12 };
+
 int rx__aside(rx_worker *w)
 {
     if (w->n_renewed) return RX_RENEWED;
-    if (!w->pausing) return 0;
-    w->pausing = 0;
-    return RX_PAUSED;
+    if (w->pausing) {
+        w->pausing = 0;
+        return RX_PAUSED;
+    }
+    return ++w->tags_alone < TAGS_ALONE || w->finished ? 0 : RX_INTERRUPTED;
 }
 
 int rx__runaway(rx_worker *w)

@@ -360,6 +360,7 @@ void rx_fail(rx_worker *w)
 
 int64_t rx_next(rx_worker *w)
 {
+    w->tags_alone = 0;
     if (w->failed) return next_failed(w);
     if (w->n_batch && rx__finish(w)) rx__progress(w, rx__peers(w)->position);
     int64_t next = w->solo ? rx__next_alone(w) : rx__next_together(w);

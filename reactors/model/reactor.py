@@ -264,6 +264,7 @@ class Reactor(Owner):
     @property
     def lag(self) -> int:
         """How far physical time is ahead of the tag's time, in ns."""
+        self._running("lag")
         return self.physical_time - self.tag.time
 
     @property

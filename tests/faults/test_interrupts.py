@@ -248,3 +248,48 @@ def test_ctrl_c_is_not_lost_while_numeric_libraries_are_looked_for(monkeypatch: 
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+ALONE = """
+import signal, sys, threading, time
+import reactors as rx
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Main(rx.Reactor):
+    tick = rx.Timer(0, 1)  # which nothing reads
+    action = rx.PhysicalAction()
+    @rx.reaction(rx.startup)
+    def begin(self):
+        print("working", flush=True)
+        if sys.argv[1] == "thread":
+            threading.Thread(target=self.act).start()
+    def act(self):
+        time.sleep(0.05)
+        self.action.schedule()
+    @rx.reaction(action, effects=rx.stop)
+    def end(self):
+        self.request_stop()
+    @rx.reaction(rx.shutdown)
+    def close(self):
+        print("closed", flush=True)
+
+try:
+    rx.run(Main(), fast=True, workers=1)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("by", ["thread", "signal"])
+def test_where_no_reaction_runs_for_long_signals_are_seen_and_other_threads_run(by: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", ALONE, by], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "working\n"
+            if by == "signal":
+                process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert output == ("closed\n" if by == "thread" else "closed\ninterrupted\n")

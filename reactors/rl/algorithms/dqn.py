@@ -247,7 +247,9 @@ class DQNLearning(Learning):
     def learning_rate(self) -> float:
         """The learning rate of the next update."""
         config = self.config
-        done = self.updates / max(1, config.updates_in(config.total_steps)) if config.anneal else 0.0
+        if not config.anneal:
+            return config.learning_rate
+        done = self.updates / max(1, config.updates_in(config.total_steps)) if self.progress is None else self.progress
         return config.learning_rate * max(0.0, 1 - done)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:

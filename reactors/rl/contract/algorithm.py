@@ -72,6 +72,9 @@ class Learning(ABC):
     learner lends it a generator with the learner's own seed, which costs some microseconds for each operation. If
     not, such draws are refused."""
 
+    progress: float | None = None
+    """How much of the run is over, from 0 to 1, where that does not follow from the number of updates: with `adapt`."""
+
     @property
     def flats(self) -> Sequence[Flat]:
         """The parameters that it optimizes, one `networks.Flat` for each optimizer.

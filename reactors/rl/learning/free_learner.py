@@ -140,6 +140,8 @@ class FreeLearner(Learner):
         adaptation, figures, made = self.adaptation, {}, 0
         size = self.algorithm.batch_size if adaptation is None else adaptation.batch_size  # type: ignore[attr-defined]
         beta = self.algorithm.beta_at(self.added)  # type: ignore[attr-defined]
+        if adaptation is not None and (steps := getattr(self.algorithm, "total_steps", 0)):
+            self.learning.progress = min(1.0, self.added / steps)  # updates say nothing of it now
         while made < self.updates or self.goes_on(made):
             began = time.perf_counter()
             drawn = self.memory.sample(size, beta=beta)

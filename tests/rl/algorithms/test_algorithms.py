@@ -596,7 +596,8 @@ def test_what_a_torso_has_frozen_is_not_learned_by_critics_either(kind: Any) -> 
 @pytest.mark.parametrize("kind", [rl.PPO, rl.DQN])
 def test_frames_of_bools_are_normalised_as_others_are(kind: Any) -> None:
     algorithm = kind(num_envs=2, normalise_observations=True)
-    spaces: Any = gym.spaces.Box(0, 1, (10, 10, 4), np.bool_), gym.spaces.Discrete(3)
+    frames: Any = np.bool_
+    spaces: Any = gym.spaces.Box(0, 1, (10, 10, 4), frames), gym.spaces.Discrete(3)
     policy = algorithm.policy(*spaces)
     seen = np.random.default_rng(0).random((2, 10, 10, 4)) < 0.5
     assert policy.greedy(seen).shape == (2,)

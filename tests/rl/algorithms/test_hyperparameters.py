@@ -199,6 +199,13 @@ def test_n_steps_that_a_run_does_not_make_are_refused() -> None:
         rl.train(algorithm, "CartPole-v1", total_steps=32)
 
 
+def test_the_learning_rate_of_dqn_falls_by_steps_where_updates_adapt() -> None:
+    algorithm = rl.DQN(num_envs=2, horizon=4, batch_size=4, hidden=(4,), anneal=True).scheduled(1000)
+    learning: Any = algorithm.learning(gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(2), 0)
+    learning.updates, learning.progress = 10_000, 0.25
+    assert learning.learning_rate == pytest.approx(0.75 * algorithm.learning_rate)
+
+
 @pytest.mark.parametrize("starts", [0, 8, 100, 511, 512])
 @pytest.mark.parametrize("ratio", [0.25, 1.0])
 def test_the_learning_rate_of_dqn_falls_to_0_over_the_updates_that_there_are(starts: int, ratio: float) -> None:
