@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import reactors as rx
 from reactors_runtime.processes import servers, workers
@@ -464,42 +463,3 @@ def test_what_a_run_calls_while_it_waits_may_fail(backend: Literal["thread", "pr
 
 def test_a_program_can_be_run_from_a_string_without_a_main_guard() -> None:
     assert rx.Reactor.__module__ == "reactors.model.reactor"
-
-
-class Threads(rx.Reactor):
-    """Looks how many threads BLAS has, at its beginning and when `when` has come."""
-
-    begin, again = rx.Timer(), rx.Timer("1 ns")
-
-    def __init__(self, begun: threading.Event, when: threading.Event) -> None:
-        self.begun, self.when = begun, when
-        self.seen: list[int] = []
-
-    @rx.reaction(begin)
-    def look(self) -> None:
-        self.seen.append(blas_threads())
-        self.begun.set()
-        assert self.when.wait(30)
-
-    @rx.reaction(again)
-    def look_again(self) -> None:
-        self.seen.append(blas_threads())
-
-
-def blas_threads() -> int:
-    return next(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
-
-
-def test_of_two_runs_at_once_the_one_that_ends_first_leaves_the_other_its_threads() -> None:
-    with threadpool_limits(2, user_api="blas"):
-        begun, other_begun, over = threading.Event(), threading.Event(), threading.Event()
-        first, second = Threads(begun, other_begun), Threads(other_begun, over)
-        threads = [threading.Thread(target=rx.run, args=(each,), kwargs={"fast": True}) for each in (first, second)]
-        threads[0].start()
-        assert begun.wait(30)
-        threads[1].start()
-        threads[0].join()
-        over.set()
-        threads[1].join()
-        assert first.seen == second.seen == [1, 1]
-        assert blas_threads() == 2

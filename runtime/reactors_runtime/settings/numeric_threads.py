@@ -25,43 +25,20 @@ if TYPE_CHECKING:
 _ROOM = 8  # descriptors
 
 
-class _Shared:
-    """What all threads have in common: how many runs go on at once, and how it was before the first of them."""
-
-    def __init__(self) -> None:
-        self.changing, self.runs, self.before = threading.Lock(), 0, ExitStack()
-
-    def leave(self) -> None:
-        """A run is over; after the last one all is as it was."""
-        with self.changing:
-            self.runs -= 1
-            if not self.runs:
-                self.before.close()
-
-
-_shared = _Shared()
-
-
 def limited() -> AbstractContextManager[object]:
     """From now to its exit, libraries that are loaded use as many threads as the environment wants.
 
-    OpenMP counts by calling thread, so each thread that runs a worker needs it for itself. What all threads share is
-    limited by the first of several runs at once and restored by the last, so that none computes otherwise midway.
+    OpenMP counts by calling thread, so each thread that runs a worker needs it for itself.
     """
     from threadpoolctl import threadpool_limits
 
     openmp, blas = wanted()
     _check_room()
     until = ExitStack()
-    with _interrupts_put_off(), _shared.changing:
-        torch = sys.modules.get("torch")
-        if not _shared.runs:
-            if torch is not None:
-                _shared.before.callback(torch.set_num_threads, torch.get_num_threads())
-            _shared.before.enter_context(threadpool_limits({"blas": blas}))
-        _shared.runs += 1
-        until.callback(_shared.leave)
-        until.enter_context(threadpool_limits({"openmp": openmp}))
+    with _interrupts_put_off():
+        if (torch := sys.modules.get("torch")) is not None:
+            until.callback(torch.set_num_threads, torch.get_num_threads())
+        until.enter_context(threadpool_limits({"openmp": openmp, "blas": blas}))
         if torch is not None:
             # threadpoolctl does not find torch's own MKL. In a torch that is loaded later, MKL has as many as this, by
             # default not more than cores, and OpenMP as many as MKL.
