@@ -13,8 +13,7 @@ from reactors.location import Location
 from reactors.names.lacking import listed
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
-from reactors_runtime.callers import Raised, raised
-from reactors_runtime.callers import said as text_of
+from reactors_runtime.callers import Raised, raised, text_of
 from reactors_runtime.engine import ReactionFailed, Runaway
 from reactors_runtime.processes import terminal
 from reactors_runtime.program import Kind

@@ -118,7 +118,7 @@ def _without_ours(error: traceback.TracebackException) -> traceback.TracebackExc
     return error
 
 
-def said(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
     """The text of an exception, whatever its own `__str__` may do."""
     try:
         return str(error)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime._doors import content_hash, run
-from reactors_runtime.callers import Raised, raised, said
+from reactors_runtime.callers import Raised, raised, text_of
 from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
@@ -483,7 +483,7 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
     kind = type(what).__name__ + ": "
     if error is what and type(what).__module__ != "builtins":  # ours, which say who and what by themselves
         kind = ""
-    return f"{when}: {reaction}{kind}{said(what)}{suggestion(what)}"
+    return f"{when}: {reaction}{kind}{text_of(what)}{suggestion(what)}"
 
 
 # ---- seen from outside ----

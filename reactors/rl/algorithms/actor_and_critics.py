@@ -60,7 +60,7 @@ class ActorAndCritics(Learning):
         return Critics(n, features + self.bounds.size, config.layers_of_critics, seeing)
 
     def train_critics(self, on: bool) -> None:
-        """Whether critics have gradients; what a torso of the user's has frozen stays so."""
+        """Compute gradients of the critics, or do not; what a user's torso has frozen stays frozen."""
         for each in self._trained:
             each.requires_grad_(on)
 

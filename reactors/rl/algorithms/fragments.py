@@ -53,7 +53,7 @@ class FragmentReplay:
         if self.count:
             self.credit += new * self.proportion
             n = int(self.credit + 1e-6)  # ten times 0.1 is less than 1
-            self.credit -= n
+            self.credit = max(0.0, self.credit - n)
             chosen = torch.from_numpy(self.rng.integers(min(self.count, self.slots), size=n))
             old = {name: kept[:, chosen.to(kept.device)] for name, kept in self.kept.items()}
         self.keep(batch, new)

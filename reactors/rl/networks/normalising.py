@@ -88,7 +88,7 @@ class Centre(nn.Module):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """The centred frames, float32."""
-        return (input.float() - self.mean).mul_(self.scale)
+        return torch.add(input, self.mean, alpha=-1).mul_(self.scale)  # `-` takes no bools
 
 
 def normaliser(observation_space: Space[Any]) -> Normalise | Centre:

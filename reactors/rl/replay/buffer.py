@@ -273,7 +273,8 @@ class ReplayBuffer:
                 f"{self._title}: rows of n_step > 1 are put together later: add them without priorities"
             )
         try:
-            rows = self._desk().incoming
+            desk = self._desk()
+            rows = desk.incoming
             if batch is None:
                 batch = columns
             elif columns or more:
@@ -293,10 +294,9 @@ class ReplayBuffer:
             if config.frame_stack > 1:
                 self._keep_frames(rows, n, streams)
             if self._n_step is not None:
-                complete = self._desk().complete
-                n, each = self._n_step.fold(rows, n, streams, complete)
+                n, each = self._n_step.fold(rows, n, streams, desk.complete)
                 streams = ffi.from_buffer(STREAMS, each)
-                rows = complete
+                rows = desk.complete
             indices = np.empty(n, np.int64)
             if n:
                 done = lib.rx_replay_insert(

@@ -124,8 +124,8 @@ class Replay(rx.Reactor):
         envs = np.arange(self.actors * count if row_streams else self.actors, dtype=np.int32)
         self._envs = envs.reshape(self.actors, -1)
         self._added = 0
-        self._learnable: float = 0  # rows since there have been enough, and batches drawn for them
-        self._drawn = 0
+        self._learnable: float = 0  # rows since there have been enough
+        self._drawn = 0  # batches for these
         self.add_reaction(rx.startup, self.begin)
         if self.buffer.config.prioritized:
             self.add_reaction(self.priorities, self.answer)

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
-from reactors_runtime.callers import RUNTIME, said
+from reactors_runtime.callers import RUNTIME, text_of
 from reactors_runtime.processes.servers import ending
 from reactors_runtime.spelling import spell_tag
 
@@ -74,7 +74,7 @@ def revived(image: Image, worker: int, pid: int | None, failure: Failure) -> Bas
     exception.add_note(f"on {name}:\n{failure.text.rstrip()}")
     if failure.when == "run" and failure.reaction is None:
         return exception
-    summary = f"{type(exception).__name__}: {said(exception)}"
+    summary = f"{type(exception).__name__}: {text_of(exception)}"
     if failure.when == "start":
         error: Exception = WorkerNotStarted(f"{name} could not load its part of the program: {summary}")
     elif failure.when == "end":

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
 from reactors_runtime import imports
-from reactors_runtime.callers import RUNTIME, Raised, raised, said
+from reactors_runtime.callers import RUNTIME, Raised, raised, text_of
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
 from reactors_runtime.processes.messages import WireEnd, mapped
@@ -102,7 +102,7 @@ class Failure:
             if kind.__module__ in {"builtins", "__main__"}
             else f"{kind.__module__}.{kind.__qualname__}"
         )
-        words = f"{name}: {said(error)}"
+        words = f"{name}: {text_of(error)}"
         try:
             import cloudpickle
 

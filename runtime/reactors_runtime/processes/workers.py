@@ -261,9 +261,11 @@ class _Run:
             self.alive[worker] = time.monotonic() + _GRACE
         elif word == "exited":
             del self.alive[worker]
-            said_why = report.error is not None and rest == [0]  # it could not start, or not send what it has
-            if report.attributes is None and not said_why:
-                self.went_wrong(report, self.death(report, *rest), aftermath=engine.aborted(self.memory))
+            if report.attributes is None:
+                # One that could not start, or not send what it has, has said so, and then ends in order.
+                explained = rest == [0] and isinstance(report.error, WorkerNotStarted | faults.WorkerDied)
+                if not explained:
+                    self.went_wrong(report, self.death(report, *rest), aftermath=engine.aborted(self.memory))
                 # What the others wait for may be in a state that only the dead one could have left.
                 due = time.monotonic() + _SURVIVAL
                 self.alive = {other: min(due, earlier) for other, earlier in self.alive.items()}

@@ -563,7 +563,11 @@ MISTAKES = (
                 "first = max(0, new - self.slots)\n",
                 "first = 0\n        new = min(new, self.slots)\n",
             ),
-            Mistake("what is left of a fragment's share is forgotten", "self.credit -= n", "self.credit = 0.0"),
+            Mistake(
+                "what is left of a fragment's share is forgotten",
+                "self.credit = max(0.0, self.credit - n)",
+                "self.credit = 0.0",
+            ),
             Mistake(
                 "a batch is used once more",
                 "self.batches[self.at], self.left[self.at] = batch, self.uses",

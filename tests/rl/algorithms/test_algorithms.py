@@ -562,7 +562,7 @@ def test_a_minibatch_of_one_is_learned_from_with_normalised_advantages(kind: Any
 
 
 class Frozen(torch.nn.Module):
-    """Features that somebody else has learned."""
+    """The features of a pretrained network."""
 
     features = 3
 

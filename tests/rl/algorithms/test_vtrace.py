@@ -142,3 +142,10 @@ def test_stored_fragments_come_back_on_the_device_of_the_learner() -> None:
     empty = MinibatchRing(2, 2)
     empty.load_state_dict(ring.state_dict(), "meta")
     assert empty.batches[0]["n"].device.type == "meta"
+
+
+def test_what_is_left_of_a_share_can_be_saved_whatever_its_rounding() -> None:
+    replay = FragmentReplay(2, 0.1, np.random.default_rng(0))
+    for _ in range(25):
+        replay.mix({"reward": torch.zeros(3, 1)})
+        FragmentReplay(2, 0.1, np.random.default_rng(0)).load_state_dict(replay.state_dict())
