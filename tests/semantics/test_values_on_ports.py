@@ -150,6 +150,7 @@ class Far(rx.Reactor):
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_values_whose_dtype_is_itself_an_array_travel_far(way: Way) -> None:
+    """Ports 4: a typed port keeps its own copy, also of a dtype that is an array; a rule of our own."""
     main = Far()
     way.run(main, ["main.blocks", "main.sums"], timeout="59 ns")
     assert main.sums.seen == [6.0 * k for k in range(20)]
@@ -313,6 +314,7 @@ class Scribbled(rx.Reactor):
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_rows_of_a_block_of_copies_are_the_copies_also_of_single_numbers(way: Way) -> None:
+    """Ports 1, 11: a value that travels is what was set, though it is read a row at a time; a rule of our own."""
     main = Scribbled()
     way.run(main, ["main.numbers", "main.scribbler"])
     assert main.scribbler.seen == [[7.0, 2.0]] * 2
