@@ -97,6 +97,8 @@ struct rx_worker {
     uint64_t *free_values;    /* values of actions: numbers that are free */
     uint32_t n_free, free_capacity;
     uint64_t values;          /* the greatest such number so far */
+    uint64_t *unneeded;       /* numbers of values that were sent and that no event needs any more */
+    uint32_t n_unneeded, unneeded_capacity;
     uint32_t injected;        /* so many of what is known to come from outside has come, */
     uint32_t replayed;        /* so many of what was recorded, */
     uint32_t coming;          /* and so many of both are yet to come */
@@ -162,12 +164,8 @@ static inline void rx__trigger(rx_worker *w, const rx_cell *cell)
     }
 }
 
-/* Values of logical actions and of messages are given back when the tag is over; a physical action's is the sender's. */
-static inline int rx__given_back(const rx_worker *w, const rx_cell *cell, uint64_t payload)
-{
-    return cell->tap != RX_NONE || (payload & RX_OUTSIDE) ||
-           (payload && !(cell->action != RX_NONE && w->actions[cell->action].physical));
-}
+/* A message and an action's value are given back when their event is over. */
+static inline int rx__given_back(const rx_cell *cell, uint64_t payload) { return cell->tap != RX_NONE || payload; }
 
 static inline rx_copy *rx__copy_at(uint64_t payload) { return (rx_copy *)(uintptr_t)(payload & ~RX_OUTSIDE); }
 
@@ -189,6 +187,10 @@ static inline int rx__sample_now(rx_worker *w)
     w->until_sample = 9 + (int32_t)(w->dice >> 28);
     return 1;
 }
+
+enum { MANY_UNNEEDED = 64 };   /* which may be large, and to fetch them costs a return to the caller */
+
+static inline int rx__many_unneeded(const rx_worker *w) { return w->n_unneeded >= MANY_UNNEEDED ? RX_UNNEEDED : 0; }
 
 /* In fast mode no worker waits for physical time - but a program that lives on events from outside does not run ahead
  * to its timeout while there is nothing else to do. */
@@ -294,6 +296,7 @@ int rx__find_room(rx_worker *w, uint32_t index);              /* for what it may
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);        /* what to run, or RX_RAN: it was native */
 void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index);
+int rx__run_unheard(rx_worker *w, uint32_t index);            /* after a failure: what it sets goes nowhere; 0: it is not native */
 void rx__end_call(rx__call *call);
 void rx__shut_doors(rx_worker *w, const rx_reaction *r);
 int rx__finish(rx_worker *w);                                 /* 1: something was written that others wait for */

@@ -107,32 +107,29 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
     rx__inbox *inbox = rx__inbox_of(base, worker);
     rx_tables *t = RX_AT(rx_tables, base, image->tables) + worker;
     int64_t min_delay = RX_AT(rx_action, base, t->actions)[action].min_delay;
-    for (;;) {
-        if (!lock(image, inbox)) return 0;
-        rx__settle();                                /* who still sees no lock has read the clock before this worker does */
-        int open = (int)rx__get32(&inbox->open) && !rx__get32(&image->abort);
-        uint64_t tail = rx__get(&inbox->tail);
-        int full = tail - rx__get(&inbox->head) == inbox->capacity;
-        if (open && !full) {
-            entry *e = &inbox->entries[tail % inbox->capacity];
-            int64_t now = image->virtual_time ? rx__virtual_now(image, worker) : rx__clock() - image->start_ns;
-            e->time = rx__add_ns(now, rx__add_ns(min_delay, delay));
-            e->value = value;
-            e->action = action;
-            e->size = 0;
-            if (size && !put_bytes(base, fd, inbox, e, data, size)) open = -1;
-            else rx__put(&inbox->tail, tail + 1);
-        }
-        rx__put32(&inbox->lock, 0);
-        if (open > 0 && image->virtual_time) rx__add(&image->changes, 1);
-        if (open > 0) rx__ring_bell(base, worker);
-        if (open < 0) rx__ring_all(base);            /* they may have seen the lock, and no other worker will wake them */
-        if (open <= 0 || !full) return open;
-        void *held = rx__let_go ? rx__let_go() : NULL;       /* the one who makes room may need it */
-        sched_yield();
-        if (rx__take_back) rx__take_back(held);
+    if (!lock(image, inbox)) return 0;
+    rx__settle();                                    /* who still sees no lock has read the clock before this worker does */
+    int open = (int)rx__get32(&inbox->open) && !rx__get32(&image->abort);
+    uint64_t tail = rx__get(&inbox->tail);
+    int full = tail - rx__get(&inbox->head) == inbox->capacity;
+    if (open && !full) {
+        entry *e = &inbox->entries[tail % inbox->capacity];
+        int64_t now = image->virtual_time ? rx__virtual_now(image, worker) : rx__clock() - image->start_ns;
+        e->time = rx__add_ns(now, rx__add_ns(min_delay, delay));
+        e->value = value ? value | RX_SENT : 0;
+        e->action = action;
+        e->size = 0;
+        if (size && !put_bytes(base, fd, inbox, e, data, size)) open = -1;
+        else rx__put(&inbox->tail, tail + 1);
     }
+    rx__put32(&inbox->lock, 0);
+    if (open > 0 && image->virtual_time) rx__add(&image->changes, 1);
+    if (open > 0) rx__ring_bell(base, worker);
+    if (open < 0) rx__ring_all(base);                /* they may have seen the lock, and no other worker will wake them */
+    return open > 0 && full ? RX_FULL : open;
 }
+
+void rx_take_sent(rx_worker *w) { rx__inbox_drain(w); }
 
 int rx__inbox_drain(rx_worker *w)
 {

@@ -28,7 +28,7 @@ uint64_t rx__idleness(const rx_worker *w)
 
 void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload)
 {
-    if (rx__given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
+    if (rx__given_back(&w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
 }
 
 void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)

@@ -1,5 +1,6 @@
 /* One reaction: what it declared is opened to it, it runs, and what it did becomes visible. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 
@@ -27,8 +28,9 @@ int rx__find_slots(rx_worker *w, uint32_t index)
         if (number == RX_NONE) continue;
         rx_source *s = &w->sources[number];
         if (s->mode != RX_SLOTS || s->fresh == w->stamp) continue;
-        if (rx__room(w, s)) s->fresh = w->stamp;
-        else found = 0;
+        if (w->failed) s->slot = s->slots;           /* others may still be reading what was sent */
+        else if (!rx__room(w, s)) { found = 0; continue; }
+        s->fresh = w->stamp;
     }
     return found;
 }
@@ -230,23 +232,21 @@ void rx_set_native(rx_worker *w, uint32_t body, uint64_t function, uint64_t stat
 
 void rx__end_call(rx__call *call) { free(call->data); }
 
-/* What is [plain] does without all that values need which move or travel. */
-static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_reaction *r, uint32_t index, int late, int plain)
+/* Runs a function on what is there, and returns its part of the digest. What is [plain] does without all that values need
+ * which move or travel. */
+static inline __attribute__((always_inline)) uint64_t call_on(rx_worker *w, uint32_t index, rx__call *call, const rx__code *code, int plain)
 {
-    rx__call *call = &w->calls[index];
-    const rx__code *code = late ? &call->late : &call->code;
     rx_cell *const *cells = call->cells;
     unsigned char *present = call->present;              /* of actions 0, between two calls */
-    uint32_t n_reads = call->n_reads, ports = call->ports, all = call->all;
     uint64_t p = 0, stamp = w->stamp;
-    for (uint32_t k = 0; k < n_reads; k++) {
+    for (uint32_t k = 0; k < call->n_reads; k++) {
         const rx_cell *cell = cells[k];
         present[k] = cell->stamp == stamp;
         if (!present[k]) continue;
         p = with_port(p, k);
         if (!plain && call->moves[k]) call->data[k] = rx__value(w, cell, cell->tap);
     }
-    for (uint32_t k = n_reads; k < ports; k++) {
+    for (uint32_t k = call->n_reads; k < call->ports; k++) {
         const rx_cell *cell = cells[k];
         present[k] = cell->stamp == stamp;
         if (plain || !call->moves[k]) continue;
@@ -255,6 +255,16 @@ static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_
     }
     *w->current = index;
     code->function(call->data, present, code->state);
+    return p;
+}
+
+static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_reaction *r, uint32_t index, int late, int plain)
+{
+    rx__call *call = &w->calls[index];
+    rx_cell *const *cells = call->cells;
+    unsigned char *present = call->present;
+    uint32_t n_reads = call->n_reads, ports = call->ports, all = call->all;
+    uint64_t p = call_on(w, index, call, late ? &call->late : &call->code, plain);
     if (!plain && w->reads_last[index]) give_back(w, r, index);
     for (uint32_t k = n_reads; k < ports; k++) {
         if (!present[k]) continue;
@@ -275,6 +285,15 @@ static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_
 }
 
 static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late) { run_as(w, r, index, late, 0); }
+
+int rx__run_unheard(rx_worker *w, uint32_t index)
+{
+    rx__call *call = &w->calls[index];
+    if (!call->code.function) return 0;
+    call_on(w, index, call, &call->code, 0);
+    memset(call->present, 0, call->all);
+    return 1;
+}
 
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
 {

@@ -5,6 +5,8 @@
 static int due(rx_worker *w)
 {
     rx__drain(w);
+    int many = rx__many_unneeded(w);
+    if (many) return many;
     rx_tag g = rx__own_next(w);
     if (rx__idle(w) && !w->image->keepalive)
         g = w->stop = rx__least(w->stop, rx__next_microstep(w->tag));        /* starvation */

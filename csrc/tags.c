@@ -16,7 +16,7 @@ void rx__start_events(rx_worker *w)
 static void note_value(rx_worker *w, rx_cell *cell, uint64_t payload)
 {
     if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
-    if (rx__given_back(w, cell, payload)) {
+    if (rx__given_back(cell, payload)) {
         uint32_t number = (uint32_t)(cell - w->cells);
         w->holds[w->n_holds++] = number;
         w->held[number] = 1;

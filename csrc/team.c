@@ -90,6 +90,8 @@ static int may_begin(rx_worker *w)
     rx_peers *p = rx__peers(w);
     for (;;) {
         rx__drain(w);
+        int many = rx__many_unneeded(w);
+        if (many) return many;
         if (!p->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
         rx_tag own = rx__own_next(w), g = own;
         int idle = rx__idle(w) && !p->knows_starved && !w->image->keepalive, looked = 0;

@@ -78,13 +78,40 @@ void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap)
     return w->base + s->data + cell->payload * s->stride;
 }
 
+static void no_need_of(rx_worker *w, uint64_t number)
+{
+    if (w->n_unneeded == w->unneeded_capacity) {
+        uint32_t more = w->unneeded_capacity ? w->unneeded_capacity * 2 : 2 * MANY_UNNEEDED;
+        uint64_t *moved = realloc(w->unneeded, more * sizeof *moved);
+        if (!moved) {
+            w->error = RX_NO_MEMORY;
+            return;
+        }
+        w->unneeded = moved;
+        w->unneeded_capacity = more;
+    }
+    w->unneeded[w->n_unneeded++] = number;
+}
+
+uint32_t rx_unneeded(rx_worker *w, const uint64_t **numbers)
+{
+    uint32_t n = w->n_unneeded;
+    *numbers = w->unneeded;
+    w->n_unneeded = 0;
+    return n;
+}
+
 void rx__release(rx_worker *w, uint32_t tap, uint64_t payload)
 {
     if (payload & RX_OUTSIDE) {
         rx__free_copy(payload);
         return;
     }
-    if (tap == RX_NONE) {     /* a value of an action */
+    if (payload & RX_SENT) {
+        no_need_of(w, payload);
+        return;
+    }
+    if (tap == RX_NONE) {     /* a value of a logical action */
         w->free_values[w->n_free++] = payload;
         return;
     }

@@ -230,6 +230,7 @@ void rx_close(rx_worker *w)
     free(w->soon.items);
     free(w->soon_next.items);
     free(w->free_values);
+    free(w->unneeded);
     free(rx__peers(w));
 }
 
@@ -300,21 +301,23 @@ static int64_t stopped(rx_worker *w)
     return RX_DONE;
 }
 
-/* ---- after a failure: shutdown reactions only, nothing goes anywhere any more ---- */
+/* ---- after a failure: shutdown reactions only, whatever their deadlines, and nothing goes anywhere any more ---- */
 
 static int64_t next_failed(rx_worker *w)
 {
     if (w->n_batch) rx__shut_doors(w, &w->reactions[w->batch[0] % w->t->n_reactions]);
     w->n_batch = 0;
-    int64_t word = rx__ready_first(&w->ready);
-    if (word < 0) return stopped(w);
-    uint64_t bits = w->ready.words[word];
-    uint32_t index = w->first_of_word[word] + (uint32_t)__builtin_ctzll(bits);
-    const rx_reaction *r = &w->reactions[index];
-    rx__ready_remove(&w->ready, (uint32_t)word, bits & -bits);
-    if (r->flags & (RX_NATIVE | RX_NATIVE_DUE)) return next_failed(w);
-    rx__find_slots(w, index);      /* for others may still be reading what was sent */
-    return rx__dispatch(w, index, 0) % w->t->n_reactions;
+    for (int64_t word; (word = rx__ready_first(&w->ready)) >= 0;) {
+        uint64_t bits = w->ready.words[word];
+        uint32_t index = w->first_of_word[word] + (uint32_t)__builtin_ctzll(bits);
+        rx__ready_remove(&w->ready, (uint32_t)word, bits & -bits);
+        rx__find_slots(w, index);
+        if (rx__run_unheard(w, index)) continue;
+        *w->current = index;
+        rx__dispatch_with_others(w, index);
+        return index;
+    }
+    return stopped(w);
 }
 
 /* Gives up what was to run. Of a batch, what comes after the reaction that was running has not run, and is ready again. */

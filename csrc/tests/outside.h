@@ -15,7 +15,7 @@ static inline void *send_each(void *argument)
 {
     const sender *s = argument;
     for (int sent = 0; sent < EACH;) {
-        sent += rx_send(s->run->b->base, s->run->b->fd, s->worker, 0, 0, 1, NULL, 0);
+        sent += rx_send(s->run->b->base, s->run->b->fd, s->worker, 0, 0, 1, NULL, 0) == 1;
         sched_yield();
     }
     return NULL;

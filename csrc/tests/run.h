@@ -203,8 +203,10 @@ static inline void open_worker(runner *m)
 /* Whether rx_next gave something to run, or a look around, and is to be called again. */
 static inline int go_on(runner *m, int64_t given)
 {
+    const uint64_t *numbers;
     if (given == RX_INTERRUPTED) rx__put(&m->looks, m->looks + 1);
-    return given == RX_INTERRUPTED || pull_all(m, given);
+    if (given == RX_UNNEEDED) assert(rx_unneeded(m->core, &numbers));
+    return given == RX_INTERRUPTED || given == RX_UNNEEDED || pull_all(m, given);
 }
 
 static inline void *work(void *argument)

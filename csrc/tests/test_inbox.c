@@ -23,9 +23,9 @@ static void *send_all(void *argument)
         fill(data, s->bytes, value);
         int taken = rx_send(s->run->b->base, s->run->b->fd, s->worker, s->action, 0, value, data, s->bytes);
         assert(taken >= 0);
-        if (!taken) sched_yield();       /* not started yet */
-        k += (uint64_t)taken;
-        s->accepted += taken;
+        if (taken != 1) sched_yield();   /* not started yet, or there is no room */
+        k += taken == 1;
+        s->accepted += taken == 1;
         if (k % 64 == 0) dawdle();
     }
     free(data);
@@ -79,14 +79,35 @@ static uint64_t heard_value(runner *m, uint64_t bytes)
 {
     uint64_t where = m->core->where[0];
     assert(m->core->doors[0] == (RX_OPEN | RX_PRESENT));
-    if (!bytes) return where;
+    if (!bytes) return where & ~RX_SENT;
     assert(where & RX_OUTSIDE);
     const rx_copy *copy = rx__copy_at(where);
     assert(copy->size == bytes);
     return filled(copy + 1, bytes);
 }
 
+/* Of numbers of values that are not needed any more, how many there were and what they are together. */
+typedef struct { uint64_t n, sum; } unneeded;
+
+static void fetch(runner *m, unneeded *all)
+{
+    const uint64_t *numbers;
+    for (uint32_t n = rx_unneeded(m->core, &numbers); n; n--, all->n++) all->sum += numbers[n - 1] & ~RX_SENT;
+}
+
+static int64_t next_but_fetching(runner *m, unneeded *all)
+{
+    int64_t next;
+    while ((next = rx_next(m->core)) == RX_UNNEEDED) fetch(m, all);
+    return next;
+}
+
 static void stop_now(runner *m) { m->core->doors[m->core->lists[m->core->reactions[0].writes]] |= RX_PRESENT; }
+
+static int send_one(runner *m, int64_t delay, uint64_t value)
+{
+    return rx_send(m->run->b->base, m->run->b->fd, 0, 0, delay, value, NULL, 0);
+}
 
 static void check_many_senders(uint32_t capacity, uint64_t bytes)
 {
@@ -95,11 +116,14 @@ static void check_many_senders(uint32_t capacity, uint64_t bytes)
     sender senders[SENDERS];
     uint64_t last[SENDERS] = {0};
     rx_tag before = rx__tag(-1, 0);
+    unneeded all = {0};
+    uint64_t sum = 0;
     start_senders(senders, m->run, 0, bytes);
     assert(rx_start(m->core) == 0);
     for (int n = 0; n < SENDERS * EACH; n++) {
-        assert(rx_next(m->core) == 0);
+        assert(next_but_fetching(m, &all) == 0);
         uint64_t value = heard_value(m, bytes), from = value >> 32, k = value & UINT32_MAX;
+        sum += value;
         assert(from < SENDERS && k == last[from] + 1);
         last[from] = k;
         assert(rx__less(before, *m->core->now));
@@ -108,6 +132,8 @@ static void check_many_senders(uint32_t capacity, uint64_t bytes)
     }
     stop_now(m);
     assert(rx_next(m->core) == RX_DONE);
+    fetch(m, &all);
+    assert(bytes ? all.n == 0 : all.n == SENDERS * EACH && all.sum == sum);
     join_senders(senders);
     end_listener(m);
 }
@@ -116,11 +142,6 @@ static void test_what_many_threads_send_arrives_in_the_order_of_each(void) { che
 static void test_senders_wait_while_the_inbox_is_full(void) { check_many_senders(2, 0); }
 static void test_bytes_arrive_as_a_copy(void) { check_many_senders(64, 48); }
 static void test_bytes_that_outgrow_an_entry_arrive_too(void) { check_many_senders(8, 1600); }
-
-static int send_one(runner *m, int64_t delay, uint64_t value)
-{
-    return rx_send(m->run->b->base, m->run->b->fd, 0, 0, delay, value, NULL, 0);
-}
 
 static void test_nothing_is_accepted_before_the_start_nor_after_the_end(void)
 {
@@ -156,6 +177,72 @@ static void test_delays_come_on_top_of_the_clock(void)
     assert(send_one(m, 3000000, 1) == 1 && send_one(m, 1000000, 2) == 1);
     assert(rx_next(m->core) == 0 && heard_value(m, 0) == 2 && m->core->now->time >= began + 8000000);
     assert(rx_next(m->core) == 0 && heard_value(m, 0) == 1 && m->core->now->time >= began + 10000000);
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    end_listener(m);
+}
+
+/* Four events of which one is over, one is beyond the stop, and two are too early for their action's policy. */
+static void check_that_none_is_kept(int policy)
+{
+    program *p = new_program();
+    runner *m = listener(p, 0);
+    unneeded all = {0};
+    m->core->actions[0].min_spacing = 1000000000;
+    m->core->actions[0].policy = (uint32_t)policy;
+    m->core->stop = rx__tag(500000000, 0);
+    assert(rx_start(m->core) == 0);
+    assert(send_one(m, 0, 1) == 1 && send_one(m, 1, 2) == 1 && send_one(m, 2, 3) == 1 && send_one(m, 2000000000, 4) == 1);
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == (policy == RX_DROP ? 1 : 3));
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    fetch(m, &all);
+    assert(all.n == 4 && all.sum == 10);
+    end_listener(m);
+}
+
+static void test_a_value_that_is_dropped_or_replaced_is_not_needed(void)
+{
+    check_that_none_is_kept(RX_DROP);
+    check_that_none_is_kept(RX_REPLACE);
+    check_that_none_is_kept(RX_UPDATE);
+}
+
+static void test_many_that_are_not_needed_end_a_wait(void)
+{
+    program *p = new_program();
+    runner *m = listener(p, 0);
+    unneeded all = {0};
+    m->core->actions[0].min_spacing = 1000000000000;
+    m->core->actions[0].policy = RX_DROP;
+    assert(rx_start(m->core) == 0);
+    assert(send_one(m, 0, 1) == 1 && rx_next(m->core) == 0);
+    for (uint64_t i = 0; i < 2 * MANY_UNNEEDED; i++) assert(send_one(m, 0, 1) == 1);
+    assert(rx_next(m->core) == RX_UNNEEDED);
+    fetch(m, &all);
+    assert(all.n == 2 * MANY_UNNEEDED + 1);
+    rx_abort(m->run->b->base, RX_E_ABORTED);
+    assert(rx_next(m->core) == RX_ABORTED);
+    end_listener(m);
+}
+
+static void test_a_reaction_that_sends_itself_more_than_fits_takes_it_itself(void)
+{
+    program *p = new_program();
+    runner *m = listener(p, 4);
+    unneeded all = {0};
+    uint64_t sent = 1, heard = 0;
+    assert(rx_start(m->core) == 0);
+    assert(send_one(m, 0, 1) == 1 && rx_next(m->core) == 0);
+    for (heard++; sent < 100; ) {
+        int taken = send_one(m, 0, sent + 1);
+        if (taken == RX_FULL) rx_take_sent(m->core);
+        sent += taken == 1;
+    }
+    while (heard < sent) {
+        assert(next_but_fetching(m, &all) == 0 && heard_value(m, 0) == heard + 1);
+        heard++;
+    }
     stop_now(m);
     assert(rx_next(m->core) == RX_DONE);
     end_listener(m);
@@ -280,6 +367,9 @@ int main(void)
     test_nothing_is_accepted_before_the_start_nor_after_the_end();
     test_nothing_is_accepted_after_an_abort();
     test_delays_come_on_top_of_the_clock();
+    test_a_value_that_is_dropped_or_replaced_is_not_needed();
+    test_many_that_are_not_needed_end_a_wait();
+    test_a_reaction_that_sends_itself_more_than_fits_takes_it_itself();
     test_a_value_that_no_memory_is_left_for_is_refused();
     test_memory_for_large_values_is_as_much_as_is_needed_at_once();
     test_others_hear_when_the_inbox_is_quiet_again();

@@ -482,21 +482,23 @@ static void test_after_a_failure_only_shutdown_reactions_run(void)
 }
 
 /* A shutdown reaction that may do things, two that are native, and one that was ready when the first one failed. */
-static void test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on(void)
+static void test_after_a_failure_shutdown_reactions_run_and_what_they_do_goes_nowhere(void)
 {
+    noted first = {"c", 1, 1}, second = {"d", 1, 0};
     program *p = new_program();
     int a = reactor_on(p, 0), b = reactor_on(p, 0), c = reactor_on(p, 0), d = reactor_on(p, 0);
     int act = action(p, a, 0), out = output(p, a, 8);
     react(p, a, OF(p->startup[a]), NOTHING, OF(out), note, NULL);
     react(p, b, OF(p->startup[b]), NOTHING, NOTHING, note, NULL);
-    react(p, c, OF(p->shutdown[c]), NOTHING, NOTHING, note, NULL);
-    react(p, d, OF(p->shutdown[d]), NOTHING, NOTHING, note, NULL);
+    react(p, c, OF(p->shutdown[c]), NOTHING, OF(output(p, c, 8)), note_and_do, &first);
+    react(p, d, OF(p->shutdown[d]), NOTHING, NOTHING, note_and_do, &second);
     react(p, a, OF(p->shutdown[a]), NOTHING, OF(act), note, NULL);
     for (int i = 0; i < 5; i++) p->reactions[i].native = i == 2 || i == 3;
     p->reactions[3].deadline = INT64_MAX - 1;
     runner *m = opened(p);
     rx_worker *w = m->core;
     assert(rx_next(w) == 0);
+    trail[0] = 0;
     uint32_t door = w->lists[w->reactions[0].writes];
     assert(w->doors[door] & RX_WRITABLE);
     rx_fail(w);
@@ -504,6 +506,7 @@ static void test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on(vo
     assert(rx_next(w) == 4 && rx_schedule(w, 0, 0, 0) == RX_NOT_KEPT);
     assert(rx_next(w) == RX_DONE);
     for (int i = 1; i < 4; i++) assert(w->stats[i].count == 0);
+    assert(!strcmp(trail, "c@0.1 d@0.1 "));
     end_by_hand(m);
 }
 
@@ -561,7 +564,7 @@ int main(void)
     test_ten_thousand_pending_events_are_kept();
     test_time_that_stands_still_is_reported_once();
     test_after_a_failure_only_shutdown_reactions_run();
-    test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on();
+    test_after_a_failure_shutdown_reactions_run_and_what_they_do_goes_nowhere();
     test_a_record_that_is_cut_short_is_reported();
     test_an_abort_ends_a_program_that_never_waits();
     return 0;

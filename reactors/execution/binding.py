@@ -128,7 +128,7 @@ class Binding:
         if isinstance(thing, PhysicalAction):
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
             life = self._watched(live_ports.LivePhysicalAction)
-            return life, {**live, "_waiting": {}, **_ways(engine.image), "_shown": 0}, {}
+            return life, {**live, "_sent": engine.sent, **_ways(engine.image), "_shown": 0}, {}
         return live_ports.LiveTimer, {}, {}
 
     def _watched(self, life: type) -> type:
@@ -251,5 +251,4 @@ def blocks(engine: Engine, elements: list[int]) -> list[Any]:
     assert like.shape is not None
     assert like.dtype is not None
     shape, dtype = (len(sources), *like.shape), canonical(like.dtype)
-    places = [first.data + slot * first.stride for slot in range(first.slots)]
-    return [np.ndarray(shape, dtype, engine.memory.map, at) for at in places]
+    return first.by_slot(lambda at: np.ndarray(shape, dtype, engine.memory.map, at))

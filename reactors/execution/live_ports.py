@@ -527,11 +527,11 @@ class LivePhysicalAction(Live):
     _action: int
     _memory: Memory
     _worker: int
-    _waiting: dict[int, Any]  # values on their way, by number
-    _numbers: ClassVar[Any] = itertools.count(1)
+    _sent: dict[int, Any]  # its worker's, by number, each until its event is over
+    _numbers: ClassVar[Any] = itertools.count(engines.FIRST_NUMBER)
     _plain: bool  # values are such that can be recorded, and travel as that
     _waits: bool  # for physical time
-    _shown: int
+    _shown: int  # the number of the value that was read last
 
     value = Door._value
 
@@ -545,10 +545,10 @@ class LivePhysicalAction(Live):
         where = self._engine.where[self._door]
         if where & OUTSIDE:
             return decode(bytes(outside(where))) if self._plain else unpickled(loads, outside(where), self)
-        if self._shown != where:
-            self._waiting.pop(self._shown, None)
+        if self._shown != where:  # the event before is over, and its value may be large
+            self._sent.pop(self._shown, None)
             self._shown = where
-        return self._waiting.get(where)
+        return self._sent.get(where)
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
         live = self.__dict__
@@ -558,15 +558,18 @@ class LivePhysicalAction(Live):
             warn_of_bare(delay, self)
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
         if live["_plain"]:
-            return engines.send(live["_memory"], live["_worker"], live["_action"], ns, data=recordable(value, self))
-        number, waiting = 0, live["_waiting"]
+            return self._send(live, ns, data=recordable(value, self))
+        number, sent = 0, live["_sent"]
         if value is not None:
             number = next(LivePhysicalAction._numbers)
-            waiting[number] = snapshot(value) if value.__class__ is np.ndarray else value
-        taken = engines.send(live["_memory"], live["_worker"], live["_action"], ns, value=number)
+            sent[number] = snapshot(value) if value.__class__ is np.ndarray else value
+        taken = self._send(live, ns, value=number)
         if not taken:
-            waiting.pop(number, None)
+            sent.pop(number, None)
         return taken
+
+    def _send(self, live: dict[str, Any], ns: int, **what: Any) -> bool:
+        return engines.send(live["_memory"], live["_worker"], live["_action"], ns, engine=self._engine, **what)
 
 
 class InPhysicalTime(LiveLogicalAction):

@@ -12,6 +12,7 @@ import inspect
 import os
 import threading
 from functools import wraps
+from time import sleep  # the real one, also in virtual time
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
+FIRST_NUMBER: int = lib.RX_SENT + 1  # of a value that is sent
 
 _UNFINISHED: dict[type[Any], str] = {
     CoroutineType: "cr",
@@ -42,6 +44,7 @@ _UNFINISHED: dict[type[Any], str] = {
     GeneratorType: "gi",
 }  # and how their code is named
 _PAUSED: int = lib.RX_PAUSED
+_UNTIL_ROOM = 1e-4  # s, until a sender looks again
 _LOOK = {lib.RX_INTERRUPTED, _PAUSED}  # nothing is the matter: the caller may look around
 
 
@@ -95,7 +98,7 @@ class Engine:
     """Worker `worker` of an image whose arena is `memory`.
 
     Public to those who bind ports: `doors` and `where`, the bytes that say what may be done at each door and where its
-    value is, `stores`, which hold the values, and `reactions`, the program's numbers of this worker's reactions.
+    value is, `stores` and `sent`, which hold the values, and `reactions`, the program's numbers of what runs here.
     """
 
     def __init__(
@@ -124,6 +127,7 @@ class Engine:
         self._deadlines = rows["deadline"]
         self._closing = threading.Lock()
         self.stores = Stores(self)
+        self.sent: dict[int, Any] = {}  # values of physical actions, by number, until their events are over
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
         self._record = self._journal = -1  # their files
         self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
@@ -385,6 +389,8 @@ class Engine:
             self._runaway()
         elif code == lib.RX_RENEWED:
             self._renew()
+        elif code == lib.RX_UNNEEDED:
+            self._forget_sent()
         else:
             return code
         return 0
@@ -428,6 +434,13 @@ class Engine:
         for i in range(lib.rx_renewed(self.core, modes)):
             for renew in self.renewals.get(modes[i], ()):
                 renew()
+
+    def _forget_sent(self) -> None:
+        """Let go of values of physical actions that no event needs any more."""
+        numbers = ffi.new("uint64_t **")
+        count = lib.rx_unneeded(self.core, numbers)
+        for number in ffi.unpack(numbers[0], count):
+            self.sent.pop(number, None)  # what was read is gone already
 
     def _abort(self, code: int) -> None:
         if not self.failed:
@@ -550,14 +563,28 @@ def engine_tag(memory: Memory, image: Image, worker: int) -> tuple[int, int]:
 
 
 def send(
-    memory: Memory, worker: int, action: int, delay: int, *, value: int = 0, data: bytes | memoryview = b""
+    memory: Memory,
+    worker: int,
+    action: int,
+    delay: int,
+    *,
+    value: int = 0,
+    data: bytes | memoryview = b"",
+    engine: Engine | None = None,
 ) -> bool:
-    """Schedule a physical action from any thread of any process; whether the program took it."""
-    there = memory.map
-    if there is None:  # the run is over
-        return False
-    base = ffi.from_buffer("uint8_t[]", there)
-    taken = lib.rx_send(base, memory.descriptor, worker, action, delay, value, ffi.from_buffer(data), len(data))
-    if taken < 0:
-        raise MemoryError("no memory for the value of a physical action")
-    return bool(taken)
+    """Schedule a physical action from any thread of any process; whether the program took it.
+
+    Where there is no room it waits for the worker, whose `engine` is known in its own process.
+    """
+    while (there := memory.map) is not None:  # else the run is over
+        base = ffi.from_buffer("uint8_t[]", there)
+        taken = lib.rx_send(base, memory.descriptor, worker, action, delay, value, ffi.from_buffer(data), len(data))
+        if taken < 0:
+            raise MemoryError("no memory for the value of a physical action")
+        if taken != lib.RX_FULL:
+            return bool(taken)
+        if engine is not None and engine.thread == threading.get_ident():
+            lib.rx_take_sent(engine.core)
+        else:
+            sleep(_UNTIL_ROOM)
+    return False

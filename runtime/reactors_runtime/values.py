@@ -191,8 +191,8 @@ class ArrayStore(Store):
         self.source, self.dtype, self.shape = source, canonical(dtype), shape
         dtype = self.dtype
         buffer = engine.memory.map
-        self.slots = [np.ndarray(shape, dtype, buffer, source.data + k * source.stride) for k in range(source.slots)]
-        self.views = [read_only(slot) for slot in self.slots]
+        self.slots = source.by_slot(lambda at: np.ndarray(shape, dtype, buffer, at))
+        self.views = source.by_slot(lambda at: read_only(np.ndarray(shape, dtype, buffer, at)))
 
     def way(self) -> dict[str, Any]:
         """What `Engine.way` takes for a port that is written."""

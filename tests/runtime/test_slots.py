@@ -154,20 +154,66 @@ class Reader(rx.Reactor):
 
 
 class Failing(rx.Reactor):
-    def __init__(self, reads: Sign) -> None:
+    def __init__(self, reads: list[Sign]) -> None:
         self.reads = reads
 
     @rx.reaction(rx.startup)
     def fail(self) -> None:
-        self.reads.wait()
+        for sign in self.reads:
+            sign.wait()
         raise ValueError("this one fails")
 
 
 class Failed(rx.Reactor):
     def __init__(self, folder: Path) -> None:
         reads, written = Sign(folder / "reads"), Sign(folder / "written")
-        self.writer, self.reader, self.failing = Writer(written), Reader(reads, written), Failing(reads)
+        self.writer, self.reader, self.failing = Writer(written), Reader(reads, written), Failing([reads])
         rx.connect(self.writer.out, self.reader.given)
+
+
+class Large(rx.Reactor):
+    """Of such values there are two slots, and readers have both when it is to shut down."""
+
+    tick = rx.Timer(0, 1)
+    out = rx.Output(shape=(1 << 18,), dtype=np.int64)
+
+    def __init__(self, written: Sign) -> None:
+        self.written = written
+
+    @rx.reaction(tick, effects=out)
+    def count(self) -> None:
+        self.out.set(np.full(1 << 18, self.tag.time))
+
+    @rx.reaction(rx.shutdown, effects=out)
+    def last(self) -> None:
+        self.out.set(np.full(1 << 18, 99))
+        self.written.give()
+
+
+class Slow(rx.Reactor):
+    given = rx.Input(shape=(1 << 18,), dtype=np.int64)
+
+    def __init__(self, at: int, reads: Sign, written: Sign) -> None:
+        self.at, self.reads, self.written = at, reads, written
+        self.seen: list[list[int]] = []
+
+    @rx.reaction(given)
+    def look_twice(self) -> None:
+        if self.tag.time == self.at:
+            self.seen.append(np.unique(self.given.value).tolist())
+            self.reads.give()
+            self.written.wait()
+            self.seen.append(np.unique(self.given.value).tolist())
+
+
+class Full(rx.Reactor):
+    def __init__(self, folder: Path) -> None:
+        signs = [Sign(folder / name) for name in ("first", "second", "written")]
+        self.writer = Large(signs[2])
+        self.readers = [Slow(at, signs[at], signs[2]) for at in range(2)]
+        self.failing = Failing(signs[:2])
+        for reader in self.readers:
+            rx.connect(self.writer.out, reader.given)
 
 
 @pytest.mark.parametrize("backend", ["process", "thread"])
@@ -178,3 +224,14 @@ def test_after_a_failure_elsewhere_shutdown_does_not_write_over_what_is_read(
     with pytest.raises(rx.ReactionError, match="this one fails"):
         rx.run(main, workers=3, backend=backend, placement={"main.reader": 1, "main.failing": 2}, timeout="1 h")
     assert main.reader.seen == [[7, 7, 7, 7]] * 2
+
+
+@pytest.mark.parametrize("backend", ["process", "thread"])
+def test_after_a_failure_elsewhere_shutdown_may_set_a_port_of_which_no_slot_is_free(
+    backend: Literal["process", "thread"], tmp_path: Path
+) -> None:
+    main = Full(tmp_path)
+    placement = {"main.readers[0]": 1, "main.readers[1]": 2, "main.failing": 3}
+    with pytest.raises(rx.ReactionError, match="this one fails"):
+        rx.run(main, workers=4, backend=backend, placement=placement, fast=True)
+    assert [reader.seen for reader in main.readers] == [[[0]] * 2, [[1]] * 2]

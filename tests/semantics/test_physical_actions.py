@@ -187,6 +187,9 @@ def test_what_a_reaction_schedules_of_a_physical_action_belongs_to_the_mode_it_w
         assert "log" not in vars(real.main)
 
 
+TOGETHER_IN_THREADS = [{"workers": 1}, {"workers": 2, "backend": "thread", "placement": {"main.other": 1}}]
+
+
 class Letter:
     """What can be let go of."""
 
@@ -215,6 +218,71 @@ def test_a_value_from_outside_is_let_go_of_when_the_next_one_is_read() -> None:
     main = Main()
     rx.run(main, clock=rx.VirtualClock())
     assert main.alive == [False, False]
+
+
+@pytest.mark.parametrize("policy", ["drop", "replace", "update"])
+@pytest.mark.parametrize("options", TOGETHER_IN_THREADS, ids=str)
+def test_a_value_that_no_reaction_reads_is_let_go_of_too(options: dict[str, Any], policy: Any) -> None:
+    """Actions 7, 13-15: of those that come too early, and of those whose reaction does not look."""
+
+    class Main(rx.Reactor):
+        letter = rx.PhysicalAction(Letter, min_spacing="1 s", policy=policy)
+        unread = rx.PhysicalAction(Letter)
+        enough = rx.LogicalAction()
+
+        def __init__(self) -> None:
+            self.other = rx.Reactor()
+            self.letters: list[weakref.ref[Letter]] = []
+
+        def send(self, action: Any) -> None:
+            letter = Letter()
+            self.letters.append(weakref.ref(letter))
+            action.schedule(letter)
+
+        @rx.reaction(rx.startup, effects=(letter, unread, enough))
+        def begin(self) -> None:
+            for _ in range(500):
+                self.send(self.letter)
+                self.send(self.unread)
+            self.enough.schedule(delay="10 ms")
+
+        @rx.reaction(letter, unread)
+        def ignore(self) -> None:
+            pass
+
+        @rx.reaction(enough)
+        def count(self) -> None:
+            self.alive = sum(letter() is not None for letter in self.letters)
+
+    main = Main()
+    rx.run(main, clock=rx.VirtualClock(), **options)
+    assert main.alive < 150
+
+
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+def test_a_reaction_may_schedule_more_than_the_inbox_takes(backend: Any) -> None:
+    """Actions 2: its own worker takes them, and no other would."""
+
+    class Main(rx.Reactor):
+        heard = rx.PhysicalAction(int)
+
+        def __init__(self) -> None:
+            self.values: list[int] = []
+
+        @rx.reaction(rx.startup, effects=heard)
+        def begin(self) -> None:
+            for i in range(2500):
+                assert self.heard.schedule(i)
+
+        @rx.reaction(heard, effects=rx.stop)
+        def hear(self) -> None:
+            self.values.append(self.heard.value)
+            if len(self.values) == 2500:
+                self.request_stop()
+
+    main = Main()
+    rx.run(main, backend=backend, keepalive=True)
+    assert main.values == list(range(2500))
 
 
 def test_spacing_keeps_events_from_outside_apart() -> None:

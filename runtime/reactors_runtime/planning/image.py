@@ -88,13 +88,13 @@ class Image(Plan):
                 blocks[multiport] = rows
         for rows in blocks.values():
             size = sum(row.bytes for row in rows)
-            start = self._take_values(rows[0], size * rows[0].slots)
+            start = self._take_values(rows[0], size * rows[0].places)
             for i, row in enumerate(rows):
                 row.data, row.stride = start + i * row.bytes, size
         for source in self.sources.values():
             if source.block < 0 and (source.bytes or source.mode == lib.RX_SLOTS):
                 source.stride = -(-source.room // LINE) * LINE
-                source.data = self._take_values(source, source.stride * source.slots)
+                source.data = self._take_values(source, source.stride * source.places)
         counted = [source for source in self.sources.values() if source.mode == lib.RX_SLOTS]
         for source, same in _by(counted, lambda source: source.worker):  # the counts of one worker's share lines
             source.refs = self._arena.take(4 * source.slots, 4 if same else LINE)

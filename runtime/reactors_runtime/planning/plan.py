@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from reactors_runtime._core import lib
 from reactors_runtime.planning.ranks import ranks
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from reactors_runtime.planning.options import RunOptions
     from reactors_runtime.program import Element, Program
 
 Offset = tuple[int, int]
+T = TypeVar("T")
 
 STARTUP, SHUTDOWN, DEAD = 0, 1, 2  # every worker's first cells; nothing ever appears in the third
 _WORD = 64  # bits of a word of the ready set
@@ -64,6 +65,16 @@ class WrittenPort:
     room: int = 0  # bytes of a slot
     refs: int = 0
     block: int = -1  # the multiport in whose block its slots are rows
+
+    @property
+    def places(self) -> int:
+        """How many values there is memory for: one more than slots, as what is set after a failure goes nowhere."""
+        return self.slots + 1 if self.mode == lib.RX_SLOTS else self.slots
+
+    def by_slot(self, make: Callable[[int], T]) -> list[T]:
+        """What is made of the offset of each place, by number of the slot: a power of two, the last one again."""
+        made = [make(self.data + place * self.stride) for place in range(self.places)]
+        return made + made[-1:] * (self.slots - 1)
 
 
 @dataclass(slots=True)

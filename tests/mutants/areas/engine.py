@@ -272,6 +272,12 @@ MISTAKES = (
         "csrc/tests/test_random.c csrc/tests/test_worker.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
         (
             Mistake(
+                "after a failure, shutdown reactions write over what others read",
+                "        if (w->failed) s->slot = s->slots; ",
+                "        if (w->failed) s->slot = s->slots - 1; ",
+                "tests/runtime/test_slots.py",
+            ),
+            Mistake(
                 "the last reader of a value keeps it until the tag is over",
                 "if (w->last_reader[cell] == index) rx__give_back(w, cell);",
                 "(void)cell, (void)index;",

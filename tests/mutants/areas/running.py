@@ -107,13 +107,13 @@ MISTAKES = (
             ),
             Mistake(
                 "a value of a physical action stays in memory",
-                "            self._waiting.pop(self._shown, None)\n",
+                "            self._sent.pop(self._shown, None)\n",
                 "",
                 "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "an event that is not accepted is reported as accepted",
-                "        if not taken:\n            waiting.pop(number, None)\n        return taken",
+                "        if not taken:\n            sent.pop(number, None)\n        return taken",
                 "        return True",
                 "tests/faults/test_exceptions.py",
             ),
