@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from hypothesis import strategies as st
 
 from tests.oracle.declarations import (
+    INTEGERS,
+    OBJECTS,
     VALUES,
     Action,
     Child,
@@ -226,6 +228,33 @@ def make_set(choose: Choice, port: str, values: Values, often: int) -> list[str]
     return [f"if dice({often}):", *(f"    {line}" for line in choose.one(ways))]
 
 
+def make_conversation(choose: Choice, main: Class, values: Values) -> list[Class]:
+    """Two classes in `main`: one asks, and what the other answers comes at once and, once more, with a delay.
+
+    So one value reaches one worker twice, and in between who reads it has its writer write again.
+    """
+    asked, answer = Port("i0", "Input", INTEGERS, None), Port("o0", "Output", values, None)
+    ask = Port("o0", "Output", INTEGERS, None)
+    now, later = Port("i0", "Input", values, None), Port("i1", "Input", values, None)
+    tick = Timer("t0", 0, None)
+    answers, asks = Class("Answers", ports=[asked, answer]), Class("Asks", ports=[ask, now, later], timers=[tick])
+    reply, question = Ref(answer), Ref(ask)
+    answers.reactions.append(Reaction([Ref(asked)], [], [reply], [], None, [make_set(choose, str(reply), values, 100)]))
+    again = make_set(choose, str(question), INTEGERS, choose.one([90, 60]))
+    asks.reactions += [
+        Reaction([tick, Ref(later)], [], [question], [], None, [again]),
+        Reaction([Ref(now)], [], [], [], None, []),
+    ]
+    answering, asking = Child("answers", answers, None), Child("asks", asks, None)
+    main.children += [answering, asking]
+    main.wires += [
+        Wire([Ref(ask, asking)], Ref(asked, answering), None, 0, broadcast=False),
+        Wire([Ref(answer, answering)], Ref(now, asking), None, 0, broadcast=False),
+        Wire([Ref(answer, answering)], Ref(later, asking), choose.one([1, 0, 4]), 0, broadcast=False),
+    ]
+    return [answers, asks]
+
+
 def make_program(number: Callable[[int, int], int], *, tangled: bool = False) -> Program:
     """Two to five classes and how the run ends; with zero-delay cycles only if `tangled`."""
     choose = Choice(number)
@@ -242,6 +271,8 @@ def make_program(number: Callable[[int, int], int], *, tangled: bool = False) ->
         )
         classes.append(cls)
     main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic, physical=physical, sleeps=sleeps)
+    if choose.yes(15):
+        classes += make_conversation(choose, main, choose.one([OBJECTS, *VALUES]))
     if ending == "stop":
         main.timers.append(Timer("end", choose.one([5, 0, 12, 25]), None))
         end = Reaction([main.timers[-1]], [], [], [], choose.one([0, 1, 7]), [["self.request_stop()"]])

@@ -41,6 +41,7 @@ TEXTS = [str(program) for program in PROGRAMS]
         "rx.State(": 15,
         "super().__init__()": 20,
         "raise AssertionError": 10,
+        "Answers()": 8,
     }.items(),
 )
 def test_a_program_has_a_bit_of_everything(part: str, least: int) -> None:
