@@ -137,13 +137,16 @@ void rx__note_scheduled(rx_worker *w, const rx_action *action, int64_t delay)
     noted->scheduled = rx__fold(rx__fold(noted->scheduled, action->element), (uint64_t)delay);
 }
 
-/* Where a typed value lies that was written at this tag; NULL: an object. */
-static const void *typed(const rx_worker *w, const rx_cell *cell, uint64_t *bytes)
+/* Of a typed value that was written at this tag. What lies between the fields of a record is whatever was there before. */
+static uint64_t hash_typed(const rx_worker *w, const rx_source *s)
 {
-    if (cell->source == RX_NONE) return NULL;
-    const rx_source *s = &w->sources[cell->source];
-    *bytes = s->bytes;
-    return s->bytes ? w->base + s->data + s->slot * s->stride : NULL;
+    const uint8_t *at = w->base + s->data + s->slot * s->stride, *end = at + s->bytes;
+    if (!s->n_solid) return rx__hash(at, s->bytes);
+    uint64_t h = 0;
+    for (; at < end; at += s->record)
+        for (const uint32_t *part = w->lists + s->solid, *last = part + 2 * s->n_solid; part < last; part += 2)
+            h = rx__fold(h, rx__hash(at + part[0], part[1]));
+    return h;
 }
 
 static uint64_t presence(const rx_worker *w, uint32_t list, uint32_t n)
@@ -163,9 +166,8 @@ static uint32_t hash_writes(const rx_worker *w, const rx_reaction *r, uint32_t p
         uint32_t door = w->lists[r->writes + k];
         const rx_cell *cell = w->cell_of[door];
         if (cell->stamp != w->stamp) continue;
-        uint64_t bytes = 0;
-        const void *at = typed(w, cell, &bytes);
-        uint64_t h = at ? rx__hash(at, bytes) : w->journal->hashes[door];
+        const rx_source *s = cell->source == RX_NONE ? NULL : &w->sources[cell->source];
+        uint64_t h = s && s->bytes ? hash_typed(w, s) : w->journal->hashes[door];
         *writes |= 1ull << (k < LAST ? k : LAST);
         if (k < LAST) to[n++] = h;
         else rest = rx__fold(rx__fold(rest, k), h);

@@ -16,6 +16,7 @@ from reactors.tag import Tag
 from reactors.time import Measured
 from reactors_runtime._core import lib
 from reactors_runtime._doors import content_hash
+from reactors_runtime.planning.padding import solid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,11 +83,19 @@ def distance(one: Any, other: Any) -> Distance | None:
 
 
 def journal_hash(value: Any, dtype: str | None) -> int:
-    """The hash that a journal has of a value: of its bytes, on a typed port, else of its content."""
+    """The hash that a journal has of a value: of its bytes but for padding, on a typed port, else of its content."""
     if dtype is None:
         return content_hash(value)
-    data = np.ascontiguousarray(value, dtype).tobytes()
-    return int(lib.rx_hash(data, len(data)))
+    array = np.asarray(value)
+    array = np.ascontiguousarray(array, None if array.dtype.names else dtype)  # of records it has no names
+    data, parts = array.tobytes(), solid(array.dtype)
+    if not parts:
+        return int(lib.rx_hash(data, len(data)))
+    found = 0
+    for at in range(0, len(data), array.itemsize):
+        for offset, size in parts:
+            found = lib.rx_fold(found, lib.rx_hash(data[at + offset : at + offset + size], size))
+    return int(found)
 
 
 def _arrays(value: Any, where: str) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -29,9 +29,11 @@ def parts(value: Any) -> Any:
     if isinstance(value, ModuleType):
         return ("module", value.__name__)
     if isinstance(value, np.generic):
-        return (named(kind), str(value.dtype), np.asarray(value) if value.dtype.kind in "biuf" else value.tobytes())
+        return (named(kind), str(value.dtype), np.asarray(value))
     if kind is np.ndarray:
         return of_array(value)
+    if kind is np.recarray:
+        return (named(kind), of_array(np.asarray(value)))
     if kind is complex:
         return (named(kind), value.real, value.imag)
     if kind is bytearray or kind is memoryview:

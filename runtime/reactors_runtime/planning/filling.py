@@ -6,6 +6,7 @@ A field that a row does not name is 0.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from reactors_runtime import tables
 from reactors_runtime._core import lib
 from reactors_runtime.planning import delays
+from reactors_runtime.planning.padding import solid
 from reactors_runtime.planning.plan import DEAD
 from reactors_runtime.program import FOREVER, Kind
 
@@ -175,10 +177,23 @@ class Filling:
             if source.element < 0 or source.mode != lib.RX_PLAIN or source.bytes:
                 travelling[source.cell] = source.number
             subs = numbers.get(source.number, ())
-            rows.append((source.cell, source.writers[-1], len(self._lists), len(subs), *_values(source)))
+            record, parts = self._hashed(source)
+            begin = len(self._lists)
+            rows.append((
+                source.cell, source.writers[-1], record, begin + len(subs), len(parts), begin, len(subs),
+                *_values(source),
+            ))  # fmt: skip
             self._lists += subs
+            self._lists += chain.from_iterable(parts)
         self._cells["source"][[*travelling]] = [*travelling.values()]
-        return columns(tables.SOURCE, ("cell", "writer", "subs", "n_subs", *_VALUES), rows)
+        names = ("cell", "writer", "record", "solid", "n_solid", "subs", "n_subs", *_VALUES)
+        return columns(tables.SOURCE, names, rows)
+
+    def _hashed(self, source: WrittenPort) -> tuple[int, list[tuple[int, int]]]:
+        """Of records with padding their size, and which parts of them the journal hashes; otherwise 0, and none."""
+        dtype = self._plan.program.elements[source.element].dtype if source.bytes else None
+        parts = solid(dtype) if dtype is not None and self._plan.options.values else []
+        return (0 if dtype is None or not parts else dtype.itemsize), parts
 
     def _filled_taps(self) -> Rows:
         rows: Rows = []
