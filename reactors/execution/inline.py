@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from reactors.execution.binding import Binding
 from reactors.execution.session import Session
-from reactors_runtime.engine import Engine
+from reactors_runtime.engine import Engine, ReactionFailed
 from reactors_runtime.settings import cores, numeric_threads
 
 if TYPE_CHECKING:
@@ -22,8 +24,19 @@ def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bo
     try:
         with numeric_threads.limited_from_the_start():
             work(graph, image, memory, 0, binding, {})
+    except ReactionFailed as failed:
+        if _is_of_a_signal(failed.exception):
+            raise failed.exception from None
+        raise
     finally:
         binding.detach()
+
+
+def _is_of_a_signal(error: BaseException) -> bool:
+    """Whether a signal handler raised it, which is no fault of the reaction that it came upon."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def work(graph: Graph, image: Image, memory: Memory, worker: int, binding: Binding, shared: dict[int, Any]) -> None:

@@ -50,6 +50,7 @@ class Progress:
         self._began = self._last = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._failed: BaseException | None = None
 
     @property
     def looks(self) -> bool:
@@ -75,6 +76,8 @@ class Progress:
             self._over.set()
             self._thread.join()
         terminal.leave()
+        if self._failed is not None:
+            raise self._failed
 
     def look(self) -> None:
         """Report, if it is time to."""
@@ -97,8 +100,12 @@ class Progress:
         self._report(tag, now - self._began, min(1.0, tag.time / timeout) if timeout else None)
 
     def _watch(self) -> None:
-        while not self._over.wait(self._every / 2):
-            self.look()
+        try:
+            while not self._over.wait(self._every / 2):
+                self.look()
+        except BaseException as error:  # noqa: BLE001 - raised again where the run is over
+            self._failed = error
+            engines.abort(self._memory, self._image)
 
     def _draw(self, tag: Tag, seconds: float, part: float | None) -> None:
         reactions = int(engines.bells(self._memory, self._image)["reactions"].sum())

@@ -34,6 +34,7 @@ from reactors.shipping.pickling import (
     kinds_by_value,
     memory_of,
 )
+from reactors.shipping.salvage import Salvage
 from reactors.shipping.standins import Elsewhere, Missing
 from reactors.shipping.unpicklable import USES_GLOBAL, culprit
 from reactors_runtime._core import lib
@@ -41,7 +42,7 @@ from reactors_runtime.processes import faults
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from reactors.graph import Graph
     from reactors_runtime.engine import Engine
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 Change = tuple[State, list[str]]  # new values of attributes, and the attributes that are gone
+Listing = list[
+    tuple[int, list[str], list[str]]
+]  # a reactor's number, the names of what has changed, and of what is gone
 
 # What is not sent home if it is still what was sent out: it cannot have changed, or the caller has the original.
 _CODE = Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType
@@ -111,9 +115,10 @@ def take_home(graph: Graph, image: Image, worker: int, written: mmap.mmap) -> No
     """Put what the part of a worker wrote into the caller's reactors."""
     with written as file:
         try:
-            changes, memories = Homecoming(file, graph).load()
-        except Exception as error:  # noqa: BLE001 - any code runs when things are unpickled
-            changes, memories = _lost(graph, image, worker, error), {}
+            changes, memories = _read(Homecoming(file, graph))
+        except Exception:  # noqa: BLE001 - any code runs when things are unpickled
+            file.seek(0)
+            changes, memories = _salvaged(file, graph, image, worker)
     for number, memory in memories.items():
         memory_of(graph, number)[...] = memory
     for number, (state, gone) in changes.items():
@@ -122,6 +127,23 @@ def take_home(graph: Graph, image: Image, worker: int, written: mmap.mmap) -> No
             object.__delattr__(reactor, name)
         for name, value in state.items():
             object.__setattr__(reactor, name, value)
+
+
+def _read(homecoming: Homecoming | Salvage) -> tuple[dict[int, Change], dict[int, Any]]:
+    """What a worker wrote: names, then attribute by attribute, in pickles that refer to each other's parts."""
+    listing, memories = homecoming.load()
+    changes = {}
+    for number, names, gone in listing:
+        changes[number] = {name: homecoming.load_one(number, name) for name in names}, gone
+    return changes, memories
+
+
+def _salvaged(file: mmap.mmap, graph: Graph, image: Image, worker: int) -> tuple[dict[int, Change], dict[int, Any]]:
+    """The same where some of it cannot be read: all else is there."""
+    try:
+        return _read(Salvage(file, graph))
+    except Exception as error:  # noqa: BLE001 - not even the names are there
+        return _lost(graph, image, worker, error), {}
 
 
 def _users(error: BaseException) -> BaseException:
@@ -232,7 +254,7 @@ class Part:
         self.memories = {number: state for number, state in states.items() if state is not None}
         memories = {number: memory.copy() for number, memory in self.memories.items()}
         try:
-            self._packer(file).dump((changes, memories))
+            self._packer(file).dump_each(_in_order(changes, memories))
         except Exception:  # noqa: BLE001 - any code runs when things are pickled
             file.seek(0)
             file.truncate()
@@ -241,11 +263,19 @@ class Part:
                     error = _fault(self._packer(Nowhere()), value)
                     if error is not None:
                         state[name] = Missing(f"{reactor.path}.{name}", f"{_kind(value)} cannot be sent ({error})")
-            self._packer(file).dump((changes, memories))
+            self._packer(file).dump_each(_in_order(changes, memories))
 
     def _packer(self, file: PickleFile) -> Homeward:
         numbers = {id(reactor): number for number, reactor in zip(self.numbers, self.reactors, strict=True)}
         return Homeward(file, numbers, self.kinds, {id(memory): number for number, memory in self.memories.items()})
+
+
+def _in_order(changes: Mapping[int, Change], memories: Mapping[int, Any]) -> Iterator[Any]:
+    """What is pickled one after the other: what comes, and it."""
+    listing: Listing = [(number, [*state], gone) for number, (state, gone) in changes.items()]
+    yield listing, memories
+    for state, _ in changes.values():
+        yield from state.values()
 
 
 def _same(now: Any, before: Any) -> bool:

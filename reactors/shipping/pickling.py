@@ -140,9 +140,17 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
         return found is kind
 
     def dump(self, obj: object) -> None:
-        """Pickle `obj`; modules that went by value meanwhile go by reference again afterwards."""
+        """Pickle `obj`."""
+        self.dump_each([obj])
+
+    def dump_each(self, objects: Iterable[object]) -> None:
+        """Pickle them one after the other; what is one object in several of them stays one.
+
+        Modules that went by value meanwhile go by reference again afterwards.
+        """
         try:
-            super().dump(obj)
+            for obj in objects:
+                super().dump(obj)
         finally:
             for module in self._by_value.values():
                 cloudpickle.unregister_pickle_by_value(module)
@@ -243,11 +251,11 @@ class Homeward(Packer):
         return reactor._number if isinstance(reactor, Elsewhere) else self._numbers.get(id(reactor))
 
 
-class Homecoming(pickle.Unpickler):
-    """Reads in the caller what `Homeward` wrote in a worker."""
+class CallersOwn:
+    """What the references that `Homeward` writes refer to: part of an unpickler."""
 
     def __init__(self, file: Any, graph: Graph) -> None:
-        super().__init__(file)
+        super().__init__(file)  # type: ignore[call-arg]  # of the unpickler
         self._known: dict[str, Callable[..., Any]] = {
             "callers_class": _KINDS_BY_ID.__getitem__,
             "callers_memory": partial(memory_of, graph),
@@ -258,7 +266,17 @@ class Homecoming(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """What a reference refers to, or how to find out."""
-        return self._known[name] if module == __name__ and name in self._known else super().find_class(module, name)
+        if module == __name__ and name in self._known:
+            return self._known[name]
+        return super().find_class(module, name)  # type: ignore[misc]  # of the unpickler
+
+
+class Homecoming(CallersOwn, pickle.Unpickler):
+    """Reads in the caller what `Homeward` wrote in a worker."""
+
+    def load_one(self, number: int, name: str) -> Any:  # noqa: ARG002 - as `Salvage`, which says whose it is
+        """The next attribute."""
+        return self.load()
 
 
 def memory_of(graph: Graph, number: int) -> Any:

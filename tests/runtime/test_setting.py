@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, Literal
 
@@ -451,14 +452,60 @@ def test_a_fork_of_the_caller_has_a_server_of_its_own() -> None:
     run(Pair(stop))
 
 
-@pytest.mark.parametrize("backend", ["thread", "process"])
-def test_what_a_run_calls_while_it_waits_may_fail(backend: Literal["thread", "process"]) -> None:
-    def fail(*_: Any) -> None:
-        raise LookupError("from progress")
+class Endless(rx.Reactor):
+    """Counts until it is stopped, which it notes; sends the caller a signal on the way, if it is given one."""
 
-    main = Pair(lambda actor: None)
+    tick = rx.Timer(period="1 ms")
+
+    def __init__(self, sent: signal.Signals | None = None) -> None:
+        self.other = rx.Reactor()  # on the first worker
+        self.sent, self.caller, self.n, self.ended = sent, os.getpid(), 0, False
+
+    @rx.reaction(tick)
+    def count(self) -> None:
+        self.n += 1
+        if self.sent is not None and self.n == 10:
+            os.kill(self.caller, self.sent)
+        time.sleep(0.001)
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        self.ended = True
+
+
+WAYS: list[dict[str, Any]] = [
+    {"backend": "inline"},
+    {"backend": "thread", "workers": 2, "placement": {"main.other": 0, "main": 1}},
+    {"backend": "process", "workers": 2, "placement": {"main.other": 0, "main": 1}},
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way["backend"])
+def test_what_a_run_calls_on_the_way_may_fail(way: dict[str, Any]) -> None:
+    def fail(tag: rx.Tag, *_: Any) -> None:
+        if tag.time > 5_000_000:
+            raise LookupError("from progress")
+
+    main = Endless()
     with pytest.raises(LookupError, match="from progress"):
-        run(main, progress=fail, backend=backend)
+        rx.run(main, fast=True, progress=fail, **way)
+    assert main.n >= 5
+    assert main.ended
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way["backend"])
+def test_what_a_signal_handler_raises_comes_out_of_the_run(way: dict[str, Any]) -> None:
+    def fail(*_: Any) -> None:
+        raise LookupError("from the handler")
+
+    main, before = Endless(signal.SIGUSR1), signal.signal(signal.SIGUSR1, fail)
+    try:
+        with pytest.raises(LookupError, match="from the handler"):
+            rx.run(main, fast=True, **way)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert main.n >= 10
+    assert main.ended
 
 
 def test_a_program_can_be_run_from_a_string_without_a_main_guard() -> None:

@@ -322,13 +322,40 @@ class OfTwoError(Exception):
         super().__init__(f"{one} and {two}")
 
 
-def test_where_what_came_back_cannot_be_read_nothing_is_as_it_was_before() -> None:
+def test_an_attribute_that_cannot_be_read_back_is_missing_alone() -> None:
     def keep(holder: Any) -> None:
-        holder.error, holder.number = OfTwoError(1, 2), 3
+        whole, error = [4], OfTwoError(1, 2)
+        holder.first, holder.errors, holder.again = [whole], [whole, error, (5,)], {"whole": whole, "error": error}
+        holder.number, holder.last = 3, [holder.first]
+        del holder.gone
 
-    holder = one(keep, number=1, name="before")
-    for value in (holder.number, holder.name):
-        assert "stayed on its worker: what worker" in repr(value)
+    holder = one(keep, number=1, name="before", gone=None)
+    assert (holder.number, holder.name, holder.first) == (3, "before", [[4]])
+    assert not hasattr(holder, "gone")
+    assert holder.last[0] is holder.first
+    assert holder.again["whole"] is holder.first[0]
+    said = "<main.actor.errors stayed on its worker: it cannot be unpickled here (TypeError: "
+    for value in (holder.errors, holder.again["error"]):  # which was one object, and is not half of it now
+        assert repr(value).startswith(said)
+
+
+def test_what_cannot_be_read_back_is_missing_in_all_attributes_that_have_it() -> None:
+    class Half:
+        number = 0
+
+        def __setstate__(self, state: Any) -> None:
+            raise LookupError("no state")
+
+    def keep(holder: Any) -> None:
+        holder.one = Half()
+        holder.one.number = 1
+        holder.two, holder.three = holder.one, {"one": holder.one, "other": "whole"}
+
+    holder = one(keep)
+    assert holder.three["other"] == "whole"
+    for value in (holder.one, holder.two, holder.three["one"]):
+        with pytest.raises(rx.ShippingError, match=r"main\.actor\.one .*\(LookupError: no state\)"):
+            _ = value.number
 
 
 def test_what_cannot_come_back_says_so_when_it_is_used() -> None:

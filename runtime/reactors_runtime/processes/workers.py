@@ -81,6 +81,7 @@ def run(
     KeyboardInterrupt. `first_error` picks the one to raise.
     """
     error: Exception
+    reports = {} if reports is None else reports
     with Interrupts() as interrupts, WorkerOutput() as output, Records() as records, terminal.kept():
         try:
             modules = [*modules]
@@ -94,7 +95,10 @@ def run(
         except WorkerDied as died:  # all of them, with the server
             error = died
         engine.abort(memory, image)
-        return [Report(worker, error=error) for worker in parts]
+        for worker in parts:
+            report = reports.setdefault(worker, Report(worker))
+            report.error, report.aftermath, report.place = error, False, 0
+        return [*reports.values()]
 
 
 def pickled(image: Image) -> bytes:
@@ -131,12 +135,12 @@ class _Run:
         output: WorkerOutput,
         records: Records,
         on_wait: Callable[[], None] | None,
-        reports: dict[int, Report] | None,
+        reports: dict[int, Report],
         links: Mapping[int, int],
     ) -> None:
         self.image, self.memory, self.server = image, memory, server
         self.interrupts, self.output, self.records, self.on_wait = interrupts, output, records, on_wait
-        self.reports = {} if reports is None else reports
+        self.reports = reports
         self.links = links
         self.forking = False  # the server has not answered yet
         self.alive: dict[int, float] = {}  # forked and not yet ended: when it is to be killed
@@ -162,8 +166,7 @@ class _Run:
         except BaseException:  # from a signal handler of the user or `on_wait`, or the server is dead
             self.on_wait = None
             self.stop(engine.ABORTED)
-            patience = time.monotonic() + _GRACE
-            while self.alive and time.monotonic() < patience:
+            while self.alive:
                 self.look()
             raise  # which ends the server and with it the rest
         finally:
