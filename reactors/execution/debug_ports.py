@@ -22,6 +22,7 @@ from reactors.execution.live_ports import (
     ObjectPort,
     PicklePort,
     known_as,
+    refusing_at_rest,
 )
 from reactors.execution.watch import READ, SET, Watch, warn
 from reactors.location import Location
@@ -37,6 +38,7 @@ def check_type(value: Any, wanted: Any, of: Live) -> None:
         )
 
 
+@refusing_at_rest
 @known_as("Port")
 @never_assigned("value", "is_present")
 class DebugPort(LivePort):
@@ -84,6 +86,7 @@ class DebugPort(LivePort):
         )
 
 
+@refusing_at_rest
 @never_assigned("value")
 class DebugObject(DebugPort):
     """Objects: those who set and read one share it with all others on their worker, or in their process."""
@@ -108,6 +111,7 @@ class DebugPicklePort(DebugObject, PicklePort):
     """Copied on their way to another process."""
 
 
+@refusing_at_rest
 @never_assigned("value", "tensor")
 class DebugArrayPort(DebugPort, ArrayPort):
     """Arrays are read-only, but neither loans nor tensors can be, and of no view is it known how long it is kept."""
@@ -132,6 +136,7 @@ class DebugArrayPort(DebugPort, ArrayPort):
         self._watch.was_set(self)
 
 
+@refusing_at_rest
 @never_assigned("tensor")
 class DebugMultiport(LiveMultiport):
     """All channels at once, likewise."""
@@ -158,6 +163,7 @@ class DebugMultiport(LiveMultiport):
         return self.is_present
 
 
+@refusing_at_rest
 @known_as("Action")
 class DebugAction(Live):
     """Types are checked, in whatever thread; no value at all is one of any type."""

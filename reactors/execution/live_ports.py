@@ -14,9 +14,10 @@ import copy
 import itertools
 import pickle
 import threading
+from functools import wraps
 from numbers import Number
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -34,7 +35,7 @@ from reactors.lossless import lossy
 from reactors.model.actions import Action
 from reactors.model.code_check import FROM_OUTSIDE
 from reactors.model.declaration import never_assigned, spelled
-from reactors.model.ports import Input, Output, Port
+from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import callers
 from reactors_runtime import engine as engines
@@ -44,7 +45,7 @@ from reactors_runtime.encoding import decode, encode
 from reactors_runtime.values import OUTSIDE, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
@@ -65,6 +66,23 @@ def known_as(name: str) -> Callable[[type[K]], type[K]]:
         return kind
 
     return rename
+
+
+def refusing_at_rest(kind: type[K]) -> type[K]:
+    """Have methods that were kept beyond the run be those that the object has then, which say so."""
+
+    def either(method: FunctionType) -> Callable[..., Any]:
+        @wraps(method)
+        def call(thing: Any, *given: Any, **named: Any) -> Any:
+            mine = method if isinstance(thing, kind) else getattr(type(thing), method.__name__)
+            return mine(thing, *given, **named)
+
+        return call
+
+    for name, method in [*vars(kind).items()]:
+        if isinstance(method, FunctionType) and not name.startswith("_"):
+            setattr(kind, name, either(method))
+    return kind
 
 
 class Live(Door):
@@ -360,18 +378,6 @@ class LiveMultiport(Door):
     def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
         raise miscalled(self, form, given, name)
 
-    def _picked(self, i: Any) -> Any:
-        """A channel by its index from the end, several by a slice, or an error."""
-        return Port.__getitem__(cast("Any", self), i)
-
-    def _counted(self) -> int:
-        """How many channels there are, kept beyond the run."""
-        return Port.__len__(cast("Any", self))
-
-    def _gone_through(self) -> Iterator[Any]:
-        """The channels, likewise."""
-        return Port.__iter__(cast("Any", self))
-
     @property
     def is_present(self) -> bool:
         return bool(self.present)
@@ -572,6 +578,7 @@ class LivePhysicalAction(Live):
         return engines.send(live["_memory"], live["_worker"], live["_action"], ns, engine=self._engine, **what)
 
 
+@refusing_at_rest
 class InPhysicalTime(LiveLogicalAction):
     """A logical action of a program that waits for physical time."""
 
@@ -604,6 +611,7 @@ class DistantPhysicalAction(LivePhysicalAction):
 # ---- for threads ----
 
 
+@refusing_at_rest
 @never_assigned("is_present", "array", "tensor", "present")
 class SeveralWorkers:
     """A port that two workers of one process use, the one that writes it and the one that reads it: by thread."""

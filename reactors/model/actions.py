@@ -60,6 +60,9 @@ class Timed(Door, Declared):
     def _at_rest(self, use: str) -> NoReturn:
         self._refuse_at_rest(use, f"a {self.word} can be used only while a reaction that declares it runs")
 
+    def _delay_ns(self, delay: object) -> NoReturn:  # noqa: ARG002 - of a `schedule` that was kept beyond the run
+        self._at_rest("schedule")
+
 
 class Timer(Timed):
     """Declare a timer: it fires at `offset` and then every `period`, or only once without a period.

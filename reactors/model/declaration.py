@@ -240,6 +240,18 @@ class Declared:
             )
         raise OutsideReactionError(f"{self.where()}: .{use} outside of a reaction; {rule}")
 
+    def _at_rest(self, use: str) -> NoReturn:
+        """The same, with the rule for such things."""
+        raise NotImplementedError
+
+    # What the core calls on top of a door (csrc/python/doors.c), for methods that were kept beyond the run.
+
+    def _refuse(self, use: str, kind: str) -> NoReturn:  # noqa: ARG002 - the groups in which a reaction may name it
+        self._at_rest(use)
+
+    def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:  # noqa: ARG002 - it is too late anyway
+        self._at_rest(form.partition("(")[0])
+
     def _assigned(self, use: str) -> None:
         """Refuse an assignment outside of a reaction, as `_refuse_at_rest` does."""
         getattr(self, use)

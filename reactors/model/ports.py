@@ -314,6 +314,13 @@ class Port(Door, Declared, Connectable[T]):
         """Whether it has no channels, and there are no values for them."""
         return self._is_empty and isinstance(values, Sized) and len(values) == 0
 
+    # What the core leaves to Python of a multiport (csrc/python/doors.c), and of its methods kept beyond the run.
+
+    _picked, _counted, _gone_through = __getitem__, __len__, __iter__
+
+    def _set_each(self, values: Any) -> None:
+        self.set(values)
+
     def _at_rest(self, use: str) -> NoReturn:
         self._refuse_at_rest(use, "ports hold values only while a reaction that declares them runs")
 

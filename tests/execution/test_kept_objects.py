@@ -10,6 +10,7 @@ import copy
 import pickle
 import re
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")  # wh
 # What says how a thing was declared, and is known at any time.
 DECLARED = {"name", "path", "word", "location", "offers", "where", "dtype", "shape", "width", "reset", "history"}
 ARGUMENTS: dict[str, Any] = {"set": [1, 2], "set_all": [1, 2], "schedule": 1}
+CALLS: dict[str, tuple[Any, ...]] = {"set": ([1, 2],), "set_all": ([1, 2],), "loan": (), "schedule": (1, "1 ms")}
 SOURCES = ["number", "thing", "array", "scalar", "many", "block"]
 REFUSED = (rx.OutsideReactionError, rx.UndeclaredAccessError)
 
@@ -84,6 +86,7 @@ class Program(rx.Reactor):
 
 
 kept: dict[str, Any] = {}
+methods: dict[str, Callable[[], Any]] = {}  # bound, and so of the class that the thing had then
 
 
 def keep(reactor: Any, names: list[str]) -> None:
@@ -91,12 +94,18 @@ def keep(reactor: Any, names: list[str]) -> None:
         thing = kept[f"{reactor.path}.{name}"] = getattr(reactor, name)
         if getattr(thing, "width", None) is not None:
             kept[f"{thing.path}[1]"] = thing[1]
+    for path in [path for path in kept if path.startswith(f"{reactor.path}.")]:
+        for name, given in CALLS.items():
+            if hasattr(kept[path], name):
+                method = getattr(kept[path], name)
+                methods[f"{path}: .{name}"] = method if isinstance(kept[path], rx.Mode) else partial(method, *given)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
     yield
     kept.clear()
+    methods.clear()
 
 
 def uses(thing: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -149,6 +158,40 @@ def test_what_is_kept_beyond_the_run_refuses_whatever_is_asked_of_it(workers: in
     assert len(kept) == ALL
     assert not_refused(kept) == []
     assert kept["main.source.pressed"].schedule(1) is False
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(
+    ("workers", "backend", "fast"),
+    [(1, "inline", True), (1, "inline", False), (2, "thread", True), (3, "thread", True)],
+)
+def test_methods_that_are_kept_beyond_the_run_refuse_likewise(
+    workers: int, backend: Any, fast: bool, debug: bool
+) -> None:
+    rx.run(Program(), fast=fast, timeout="2 ms", workers=workers, backend=backend, debug=debug)
+    assert methods.pop("main.source.pressed: .schedule")() is False
+    assert len(methods) > ALL
+    for called, method in methods.items():
+        path, _, _ = called.partition(": ")
+        with pytest.raises((*REFUSED, TypeError), match=rf"^{re.escape(path)}(\[\d\])?[ :]"):
+            method()
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_a_multiport_is_made_of_is_known_to_methods_that_are_kept(debug: bool) -> None:
+    class Wide(rx.Reactor):
+        out = rx.Output(int, width=2)
+
+        @rx.reaction(rx.startup, effects=out)
+        def go(self) -> None:
+            found.extend((self.out.__getitem__, self.out.__len__, self.out.__iter__))
+
+    found: list[Any] = []
+    main = Wide()
+    rx.run(main, fast=True, debug=debug)
+    item, length, iterator = found
+    assert item(1) is main.out[1]
+    assert (item(-1), item(slice(1, 2)), length(), [*iterator()]) == (main.out[1], [main.out[1]], 2, [*main.out])
 
 
 def test_what_is_not_kept_refuses_before_the_run_as_after_it() -> None:
