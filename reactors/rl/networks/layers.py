@@ -22,8 +22,8 @@ from torch.optim.adam import adam
 
 from reactors.errors import ArgumentError, ParameterError, ReactorWarning
 from reactors.rl.networks.normalising import Normalise, normalised
-from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Download
+from reactors.rl.networks.trial import tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -164,8 +164,6 @@ class MinAtarTorso(_Convolutions):
         super().__init__(frames, side, [(16, 3, 1)], 128, last)
 
 
-STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
-RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 _FROM = {"nature": 64, "small": 20}  # pixels
 MANY = 20_000_000
 """Weights of a torso above which an update takes seconds on a core. That of 84x84 frames has 1.7 million."""
@@ -182,7 +180,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
 
     Raises `ParameterError` for a module that does not take these observations, or does not return as many `features` as
     it says. The same holds for a module whose outputs depend on more than its parameters and each single observation,
-    as with dropout or batch normalisation.
+    as with dropout, batch normalisation, or constants that are drawn when it is made.
 
     >>> import gymnasium as gym
     >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
@@ -195,7 +193,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
             "the observation space that makes it"
         )
     if callable(kind):
-        return _tried(kind(observation_space), observation_space)
+        return tried(kind, observation_space)
     if kind is None and len(shape) != 3:
         return None
     last = len(shape) == 3 and _is_picture(*shape)
@@ -227,57 +225,6 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
 def _is_picture(first: int, second: int, third: int) -> bool:
     """Whether channels come last, as in most libraries: colours, planes of a board, many of a square one."""
     return first > 4 and (third <= 4 or first == second != third)
-
-
-def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
-    """A user's module, after a trial with two observations of zeros that leaves no trace."""
-    name = type(made).__name__
-    if not isinstance(made, nn.Module):
-        raise ParameterError(f"the function for the torso makes a {name}; let it make a torch.nn.Module")
-    features = getattr(made, "features", None)
-    if not isinstance(features, int):
-        raise ParameterError(f"the torso {name} does not say how many features it gives; let it have an int `features`")
-    for path, layer in made.named_modules():
-        if isinstance(layer, STATISTICAL):
-            raise ParameterError(
-                f"the torso {name} has a {_kind(layer, path)}, whose outputs depend on the other observations of a "
-                "batch, or on statistics that do not travel to actors; take GroupNorm or LayerNorm, or leave it out"
-            )
-    sample = torch.from_numpy(np.zeros((2, *(observation_space.shape or ())), observation_space.dtype))
-    buffers = {path: buffer.clone() for path, buffer in made.named_buffers()}
-    with torch.no_grad(), Seeded(0) as seeded:
-        try:
-            given: Any = made(sample)
-        except Exception as error:
-            raise ParameterError(
-                f"the torso {name} does not take observations of shape {tuple(sample.shape[1:])} and {sample.dtype}, "
-                f"in batches of shape (n, {', '.join(map(str, sample.shape[1:]))}): {error}"
-            ) from error
-    if seeded.drawn is not None:
-        layer, path = next(((each, at) for at, each in made.named_modules() if isinstance(each, RANDOM)), (made, ""))
-        raise ParameterError(
-            f"the torso {name} has a {_kind(layer, path)}, which draws from the generator that all of torch shares, so "
-            "that weights would depend on who works when; leave it out"
-        )
-    for path, buffer in made.named_buffers():
-        if path in buffers and not torch.equal(buffers[path], buffer):
-            at = path.rpartition(".")[0]
-            raise ParameterError(
-                f"the torso {name} has a {_kind(made.get_submodule(at), at)}, which changes its "
-                f"{path.rpartition('.')[2]!r} as it goes, and only parameters travel to actors; take GroupNorm or "
-                "LayerNorm for it, or leave it out"
-            )
-    if not isinstance(given, torch.Tensor) or given.shape != (2, features):
-        shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
-        raise ParameterError(
-            f"the torso {name} makes {shape} of two observations of shape {tuple(sample.shape[1:])}, and its "
-            f"`features` says (2, {features}); let `features` count what it gives for one"
-        )
-    return made
-
-
-def _kind(layer: nn.Module, path: str) -> str:
-    return f"{type(layer).__name__} ({path})" if path else f"layer of its own, {type(layer).__name__}"
 
 
 def inputs_of(observation_space: gym.Space[Any]) -> int:

@@ -211,6 +211,24 @@ def chain(*layers: nn.Module, features: Any = 4) -> Any:
     return make
 
 
+class Scaled(nn.Module):
+    """A layer, and after it a product with a constant, which is a buffer if it has a `name`."""
+
+    features = 3
+
+    def __init__(self, constant: torch.Tensor, name: str = "", persistent: bool = True) -> None:
+        super().__init__()
+        self.layer, self.name = nn.Linear(3, 3), name or "constant"
+        if name:
+            self.register_buffer(name, constant, persistent)
+        else:
+            self.constant = constant
+
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+        scale: torch.Tensor = getattr(self, self.name)
+        return self.layer(obs) * scale
+
+
 class Drawing(nn.Module):
     """Random in what it does, not in what it has."""
 
@@ -226,6 +244,12 @@ class Drawing(nn.Module):
         (chain(nn.Dropout(0.1)), r"has a Dropout \(1\), which draws .* leave it out"),
         (chain(nn.Sequential(nn.RReLU())), r"has a RReLU \(1.0\), which draws"),
         (lambda _: Drawing(), "has a layer of its own, Drawing, which draws"),
+        (
+            lambda _: Scaled(torch.randn(3), "scale", persistent=False),
+            "Scaled draws its buffer 'scale' when it is made, .* let it be an nn.Parameter with requires_grad=False",
+        ),
+        (lambda _: Scaled(torch.rand(3), "scale"), "draws its buffer 'scale'"),
+        (lambda _: Scaled(torch.randn(3)), "Scaled draws a constant when it is made, so that it acts by other numbers"),
         (chain(nn.BatchNorm1d(4)), r"has a BatchNorm1d \(1\), .* take GroupNorm or LayerNorm"),
         (chain(nn.BatchNorm1d(4, track_running_stats=False)), "the other observations of a batch"),
         (
@@ -248,6 +272,18 @@ def test_torsos_that_would_break_are_refused_with_the_layer_and_the_remedy(kind:
         torso(kind, SEEN)
     with pytest.raises(ParameterError, match=what):
         rl.train(rl.SAC(torso=kind), "Pendulum-v1", total_steps=200)
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        lambda: nn.Parameter(torch.randn(3), requires_grad=False),
+        lambda: torch.randn(3, generator=torch.Generator().manual_seed(1)),
+        lambda: torch.full((3,), torch.nan),
+    ],
+)
+def test_constants_that_travel_or_are_always_the_same_are_taken(constant: Any) -> None:
+    assert isinstance(torso(lambda _: Scaled(constant()), SEEN), Scaled)
 
 
 @pytest.mark.parametrize(
