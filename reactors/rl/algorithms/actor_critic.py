@@ -39,7 +39,7 @@ class ActorCritic(nn.Module):
     observations normalised by their running mean and deviation, frames by the mean. `acting` is the part of the network
     that chooses actions. The output of a separate critic network is multiplied by `scale`, but is as small at the
     beginning as without. All layers are initialised orthogonally, as in PPO's reference code, except those of a torso
-    that a function makes.
+    that a function makes. With `through`, that is the torso.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class ActorCritic(nn.Module):
         activation: Activation = "tanh",
         log_std: float = 0.0,
         normalise: bool = False,
+        through: Any = None,
     ) -> None:
         super().__init__()
         n = self.act_in(action_space)
-        self.torso = seeing(kind, observation_space)
+        self.torso = seeing(kind, observation_space) if through is None else through
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
         self.normalise = normaliser(observation_space) if normalise else None

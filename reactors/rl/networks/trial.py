@@ -34,6 +34,7 @@ def tried(make: Callable[[gym.Space[Any]], Any], observation_space: gym.Space[An
     _check_outputs(made, sample)
     with Seeded(OTHER_SEED):
         again = make(observation_space)
+    _check_apart(made, again)
     _check_constants(made, again, sample)
     checked: nn.Module = made
     return checked
@@ -87,6 +88,17 @@ def _check_outputs(made: Any, sample: torch.Tensor) -> None:
         raise ParameterError(
             f"the torso {name} makes {shape} of two observations of shape {tuple(sample.shape[1:])}, and its "
             f"`features` says (2, {features}); let `features` count what it gives for one"
+        )
+
+
+def _check_apart(made: nn.Module, again: Any) -> None:
+    """Refuse a module that, made `again`, has the same parameters: actor, critics and targets each learn their own."""
+    mine = {id(each) for each in made.parameters()}
+    if (path := next((path for path, each in again.named_parameters() if id(each) in mine), None)) is not None:
+        raise ParameterError(
+            f"the function for the torso {type(made).__name__} gives the same parameter {path!r} each time, and "
+            "networks that share it would write over each other's weights; let it make a new module, or return "
+            "copy.deepcopy() of the one that it has"
         )
 
 

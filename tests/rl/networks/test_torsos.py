@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +205,7 @@ def chain(*layers: nn.Module, features: Any = 4) -> Any:
     """A function of the space that makes these layers."""
 
     def make(space: gym.Space[Any]) -> nn.Module:
-        made = nn.Sequential(nn.Linear(3, 4), *layers)
+        made = nn.Sequential(nn.Linear(3, 4), *copy.deepcopy(layers))
         made.features = features
         return made
 
@@ -227,6 +228,23 @@ class Scaled(nn.Module):
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         scale: torch.Tensor = getattr(self, self.name)
         return self.layer(obs) * scale
+
+
+class Around(nn.Module):
+    """New each time, and what it has is not."""
+
+    features = 3
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.layer(obs)
+        return found
+
+
+ONE = Around(nn.Linear(3, 3))
 
 
 class Drawing(nn.Module):
@@ -264,6 +282,8 @@ class Drawing(nn.Module):
         (chain(features="many"), "does not say how many features"),
         (chain(nn.Linear(7, 4)), r"does not take observations of shape \(3,\) and torch.float32, .*: mat1 and mat2"),
         (chain()(SEEN), "the torso is a module, Sequential, .* give a function of the observation space that makes it"),
+        (lambda _: ONE, "gives the same parameter 'layer.weight' each time, .* return copy.deepcopy"),
+        (lambda _: Around(ONE.layer), "torso Around gives the same parameter 'layer.weight'"),
         (lambda _: 3, "makes a int; let it make a torch.nn.Module"),
     ],
 )
@@ -284,6 +304,11 @@ def test_torsos_that_would_break_are_refused_with_the_layer_and_the_remedy(kind:
 )
 def test_constants_that_travel_or_are_always_the_same_are_taken(constant: Any) -> None:
     assert isinstance(torso(lambda _: Scaled(constant()), SEEN), Scaled)
+
+
+def test_what_has_no_parameters_may_be_one_module_for_all() -> None:
+    nothing = Around(nn.Flatten())
+    assert torso(lambda _: nothing, SEEN) is nothing
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,8 @@ class TeamNetwork(ActorCritic):
         sight = Sight(team, ids=ids)
         through = looking(kind, team.observation_space, hidden, behind=sight.ids, normalise=normalise, make=seeing)
         super().__init__(
-            sight.space, action_space, hidden, None if through is None else lambda _: through, scale=scale,
-            activation=activation, log_std=log_std, normalise=normalise and through is None,
+            sight.space, action_space, hidden, scale=scale, activation=activation, log_std=log_std,
+            normalise=normalise and through is None, through=through,
         )  # fmt: skip
         self.see(team, action_space, ids=ids)
         self.known = sight.size
