@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from torch import nn
 
 from reactors.rl.encoding.state import StateError, count
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 CLIP = 10.0
 """What is normalised lies within this on either side: OpenAI Baselines, `VecNormalize`."""
+WIDEST = 2.0**16
+"""What has wider bounds, as those of a dtype, has none that say how bright a frame is."""
 
 
 class Normalise(nn.Module):
@@ -95,8 +98,16 @@ def normaliser(observation_space: Space[Any]) -> Normalise | Centre:
     """The first layer of a network that normalises observations: a `Centre` for frames, otherwise a `Normalise`."""
     shape = observation_space.shape or ()
     if len(shape) == 3:
-        return Centre(shape, 255.0 if observation_space.dtype == np.uint8 else 1.0)
+        return Centre(shape, _range(observation_space))
     return Normalise(int(np.prod(shape)))
+
+
+def _range(observation_space: Space[Any]) -> float:
+    """How far apart the values of frames can be; of those without bounds, 1 is taken."""
+    if not isinstance(observation_space, spaces.Box):
+        return 1.0
+    apart = float(observation_space.high.max()) - float(observation_space.low.min())
+    return apart if 0 < apart < WIDEST else 1.0
 
 
 def normalised(x: NDArray[Any], mean: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[Any]:

@@ -13,7 +13,15 @@ from torch import nn
 from reactors import rl
 from reactors.errors import ParameterError, ReactorWarning
 from reactors.rl.networks.layers import Inference, flat
-from reactors.rl.networks.normalising import CLIP, Centre, Normalise, RewardScale, RunningMean, RunningMoments
+from reactors.rl.networks.normalising import (
+    CLIP,
+    Centre,
+    Normalise,
+    RewardScale,
+    RunningMean,
+    RunningMoments,
+    normaliser,
+)
 from tests.catch import Catch
 
 if TYPE_CHECKING:
@@ -85,6 +93,22 @@ def test_frames_are_less_their_mean_in_quarters_of_their_range() -> None:
     assert (mean.mean == frames.astype(float).mean(0)).all()
     layer.follow(mean)
     assert layer(torch.from_numpy(frames)).numpy() == pytest.approx((frames - frames.mean(0)) / 255 * 4, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "dtype", "whole"),
+    [
+        (0, 255, np.uint8, 255), (0, 255, np.float32, 255), (0, 1, np.float32, 1), (0, 1, np.bool_, 1),
+        (-1, 1, np.float32, 2), (-128, 127, np.int8, 255), (0, 0, np.float32, 1), (-np.inf, np.inf, np.float32, 1),
+        (*(np.finfo(np.float64).max * sign for sign in (-1, 1)), np.float64, 1), (0, 2**31 - 1, np.int32, 1),
+    ],
+)  # fmt: skip
+def test_the_range_of_frames_is_that_of_their_space(low: Any, high: Any, dtype: Any, whole: float) -> None:
+    layer = normaliser(gym.spaces.Box(low, high, (5, 4, 2), dtype))
+    assert isinstance(layer, Centre)
+    assert layer.whole == whole
+    layer.follow(layer.statistics())
+    assert layer.scale.item() == pytest.approx(4 / whole)
 
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, rl.DQN])
