@@ -51,9 +51,7 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 Change = tuple[State, list[str]]  # new values of attributes, and the attributes that are gone
-Listing = list[
-    tuple[int, list[str], list[str]]
-]  # a reactor's number, the names of what has changed, and of what is gone
+Listing = list[tuple[int, list[str], list[str]]]  # by reactor: its number, what has changed, and what is gone
 
 # What is not sent home if it is still what was sent out: it cannot have changed, or the caller has the original.
 _CODE = Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType
