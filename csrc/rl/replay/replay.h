@@ -30,7 +30,8 @@
 
 #define RX_REPLAY_MAGIC 0x79616c7065727872ull      /* "rxreplay" */
 #define RX_REPLAY_PATIENCE_NS 10000000000ll
-#define RX_REPLAY_TRIES 100000                     /* draws of one row before we say that there is none */
+#define RX_REPLAY_TRIES 100000                     /* draws of one row before we count those that there are */
+#define RX_REPLAY_COUNTS 100                       /* times that we count the rows that end a sequence, while others are written */
 #define RX_REPLAY_CHUNK 64                         /* rows that are written, copied or updated together */
 
 /* The first bytes of a record. [word]: from the top, 40 bits of the number of the row plus 1 (0: no row), 23 bits, and 1

@@ -137,10 +137,30 @@ static extent extent_of(const rx_replay *r)
     return e;
 }
 
-/* A slot among those in use, all alike: drawn as if every stream had as many rows as the longest, until one is there. */
+static inline int64_t slot_of(const rx_replay *r, uint64_t stream, uint64_t number)
+{
+    return (int64_t)(stream * r->share + (number < r->share ? number : number % r->share));
+}
+
+/* A slot among those in use by counting rows, stream by stream; -1: there is none. */
+static int64_t draw_by_count(const rx_replay *r, double uniform)
+{
+    uint64_t all = (uint64_t)rx_replay_length(r), k = (uint64_t)(uniform * (double)all);
+    if (all && k >= all) k = all - 1;
+    for (uint64_t stream = 0; stream < r->n_streams; stream++) {
+        uint64_t next, first = rx__oldest(r, stream, &next);
+        if (k < next - first) return slot_of(r, stream, first + k);
+        k -= next - first;
+    }
+    return -1;
+}
+
+/* A slot among those in use, all alike: drawn as if every stream had as many rows as the longest, until one is there; where
+ * nearly all streams are empty that may be never. -1: there is none. */
 static inline int64_t draw(const rx_replay *r, extent e, double uniform)
 {
     uint64_t all = e.longest * r->n_streams;
+    if (!all) return -1;
     for (uint64_t round = 0; round < RX_REPLAY_TRIES; round++) {
         uint64_t k = (uint64_t)(uniform * (double)all), stream = 0, next = e.next, first = e.first;
         if (k >= all) k = all - 1;
@@ -149,13 +169,10 @@ static inline int64_t draw(const rx_replay *r, extent e, double uniform)
             k %= e.longest;
             first = rx__oldest(r, stream, &next);
         }
-        if (k < next - first) {
-            uint64_t at = first + k;
-            return (int64_t)(stream * r->share + (at < r->share ? at : at % r->share));
-        }
+        if (k < next - first) return slot_of(r, stream, first + k);
         uniform = another(uniform, round);
     }
-    return -1;
+    return draw_by_count(r, uniform);
 }
 
 /* Relative to the greatest weight of the batch, or of all rows if the tree knows the least priority. */
@@ -203,19 +220,42 @@ int64_t rx_replay_sample(rx_replay *r, int64_t n, const double *uniforms, int ho
 
 /* ---- sequences ----------------------------------------------------------------------------------------------- */
 
-/* Any row whose position in the episode is far enough is the last of a sequence, if the first is still there; so to draw
- * rows until one is such draws all sequences alike. */
+/* Any row whose position in the episode is far enough is the last of a sequence, if the first is still there: the number of
+ * that; -1: it is not such a row. */
+static inline int64_t begins_at(const rx_replay *r, uint64_t last, uint64_t steps)
+{
+    rx__row *row = rx__row_at(r, last);
+    uint64_t next, first = rx__oldest(r, last / r->share, &next), number = rx__get(&row->word) >> RX__NUMBER;
+    if (!number || __atomic_load_n(&row->step, __ATOMIC_RELAXED) < steps || number - 1 < first + steps) return -1;
+    return (int64_t)(number - 1 - steps);
+}
+
+/* One of these rows by counting them, for where they are too rare to come upon; -1: there is none. */
+static int64_t last_by_count(const rx_replay *r, uint64_t steps, double uniform)
+{
+    uint64_t slots = r->n_streams * r->share, all = 0;
+    int64_t found = -1;
+    for (uint64_t slot = 0; slot < slots; slot++) all += begins_at(r, slot, steps) >= 0;
+    uint64_t k = (uint64_t)(uniform * (double)all);
+    for (uint64_t slot = 0; slot < slots; slot++) {
+        if (begins_at(r, slot, steps) < 0) continue;
+        found = (int64_t)slot;
+        if (!k--) break;
+    }
+    return found;
+}
+
+/* To draw rows until one is the last of a sequence draws all sequences alike. */
 static int64_t draw_window(rx_replay *r, int64_t length, double *uniform, int64_t *slots, int64_t *indices, void *const *into, int64_t at)
 {
     uint64_t steps = (uint64_t)length - 1;
-    for (uint64_t round = 0; round < RX_REPLAY_TRIES; round++) {
-        int64_t last = draw(r, extent_of(r), *uniform);
+    for (uint64_t round = 0; round < RX_REPLAY_TRIES + RX_REPLAY_COUNTS; round++) {
+        int64_t last = round < RX_REPLAY_TRIES ? draw(r, extent_of(r), *uniform) : last_by_count(r, steps, *uniform);
         *uniform = another(*uniform, round);
         if (last < 0) return RX_REPLAY_NOTHING;
-        rx__row *row = rx__row_at(r, (uint64_t)last);
-        uint64_t stream = (uint64_t)last / r->share, next, first = rx__oldest(r, stream, &next), number = rx__get(&row->word) >> RX__NUMBER;
-        if (!number || __atomic_load_n(&row->step, __ATOMIC_RELAXED) < steps || number - 1 < first + steps) continue;
-        uint64_t begin = number - 1 - steps;
+        int64_t first = begins_at(r, (uint64_t)last, steps);
+        if (first < 0) continue;
+        uint64_t stream = (uint64_t)last / r->share, begin = (uint64_t)first;
         for (uint64_t i = 0; i <= steps; i++) slots[i] = (int64_t)(stream * r->share + (begin + i) % r->share);
         int64_t bad = copy_politely(r, length, slots, indices, into, at);
         for (uint64_t i = 0; !bad && i <= steps; i++) bad = indices[i] != (int64_t)((begin + i) * r->n_streams + stream);

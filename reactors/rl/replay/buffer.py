@@ -423,9 +423,10 @@ class ReplayBuffer:
         """Draw `n` sequences of `length` consecutive rows of one episode: arrays of shape (n, length, ...).
 
         All such sequences in the buffer are equally likely, whatever their priorities. The ends of episodes are known
-        from `terminated` and `truncated`, and each row's position in its episode is stored, so nothing is searched.
-        Memory is reused as by `sample`. Raises `ReactorError` if no episode has that many rows, and `ArgumentError` for
-        `n_step` rows, of which the last ones of an episode all end with it.
+        from `terminated` and `truncated`, and each row's position in its episode is stored, so rows are searched only
+        where hardly any of them ends such a sequence. Memory is reused as by `sample`. Raises `ReactorError` if no
+        episode has that many rows, and `ArgumentError` for `n_step` rows, of which the last ones of an episode all end
+        with it.
         """
         if self._n_step is not None:
             raise ArgumentError(

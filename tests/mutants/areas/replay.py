@@ -105,15 +105,20 @@ MISTAKES = (
             ),
             Mistake(
                 "streams that are short are drawn like long ones",
-                "        if (k < next - first) {\n",
-                "        if (next - first) {\n            k %= next - first;\n",
+                "        if (k < next - first) return slot_of(r, stream, first + k);\n        uniform",
+                "        if (next - first) return slot_of(r, stream, first + k % (next - first));\n        uniform",
             ),
             Mistake(
                 "sequences reach over the end of an episode",
                 "__atomic_load_n(&row->step, __ATOMIC_RELAXED) < steps || ",
                 "",
             ),
-            Mistake("sequences begin before what is left", " || number - 1 < first + steps) continue;", ") continue;"),
+            Mistake(
+                "sequences begin before what is left", " || number - 1 < first + steps) return -1;", ") return -1;"
+            ),
+            Mistake("sequences that are rare are not found", ": last_by_count(r, steps, *uniform);", ": -1;"),
+            Mistake("of sequences that are rare the first is drawn", "if (!k--) break;", "break;"),
+            Mistake("rows of a rare stream are not found", "return draw_by_count(r, uniform);", "return -1;"),
             Mistake(
                 "the last row is never drawn",
                 "uint64_t all = e.longest * r->n_streams;",

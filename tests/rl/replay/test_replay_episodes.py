@@ -158,6 +158,33 @@ def test_sequences_stay_within_one_episode_and_all_are_drawn(*, wrap: bool) -> N
         buffer.sample_sequences(1, 90)
 
 
+def test_sequences_are_drawn_however_rare_they_are_and_all_alike() -> None:
+    n, fields = 1_000_000, {"x": ((), "i8"), "terminated": ((), "?")}
+    goes_on = np.isin(np.arange(n), [n // 3, n // 2, n // 2 + 1])  # an episode of two rows, and one of three
+    buffer, again = (rl.ReplayBuffer(n, fields, seed=0) for _ in range(2))
+    for each in (buffer, again):
+        each.add(x=np.arange(n), terminated=~goes_on)
+    drawn = [each.sample_sequences(60, 2)["x"] for each in (buffer, again)]
+    assert (drawn[0] == drawn[1]).all()
+    first, counts = np.unique(drawn[0][:, 0], return_counts=True)
+    assert first.tolist() == [n // 3, n // 2, n // 2 + 1]
+    assert (counts > 8).all()
+    assert (buffer.sample_sequences(2, 3)["x"] == n // 2 + np.arange(3)).all()
+    with pytest.raises(rx.ReactorError, match="no episode has 4 rows"):
+        buffer.sample_sequences(1, 4)
+
+
+def test_rows_are_drawn_where_nearly_all_streams_are_empty() -> None:
+    n = 50_000
+    buffer = rl.ReplayBuffer(2 * n, {"x": ((), "i8"), "terminated": ((), "?")}, num_envs=n, seed=0)
+    with pytest.raises(rx.ReactorError, match="is empty and is sampled"):
+        buffer.sample_sequences(1, 2)
+    buffer.add(x=np.arange(2), terminated=np.zeros(2, bool), envs=n - 1)
+    for _ in range(10):
+        assert {*buffer.sample(9)["x"].tolist()} <= {0, 1}
+        assert buffer.sample_sequences(1, 2)["x"].tolist() == [[0, 1]]
+
+
 STACKED = {"obs": ((4, 6, 6), "u1"), "action": ((), "i8"), "reward": ((), "f4"), "next_obs": ((4, 6, 6), "u1"),
            "terminated": ((), "?"), "truncated": ((), "?")}  # fmt: skip
 
