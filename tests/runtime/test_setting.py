@@ -481,7 +481,7 @@ WAYS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way["backend"])
-def test_what_a_run_calls_on_the_way_may_fail(way: dict[str, Any]) -> None:
+def test_what_a_run_calls_while_it_waits_may_fail(way: dict[str, Any]) -> None:
     def fail(tag: rx.Tag, *_: Any) -> None:
         if tag.time > 5_000_000:
             raise LookupError("from progress")
