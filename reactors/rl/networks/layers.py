@@ -23,7 +23,7 @@ from torch.optim.adam import adam
 from reactors.errors import ArgumentError, ParameterError, ReactorWarning
 from reactors.rl.networks.normalising import Normalise, normalised
 from reactors.rl.networks.transfer import Download
-from reactors.rl.networks.trial import tried
+from reactors.rl.networks.trial import tried, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,14 +42,14 @@ class Chain(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """The output of the last layer."""
-        x = input
+        x, own = input, False
         for layer in self:
             if type(layer) is nn.Linear:
-                x = nn.functional.linear(x, layer.weight, layer.bias)
+                x, own = nn.functional.linear(x, layer.weight, layer.bias), True
             elif type(layer) is nn.ReLU:
-                x = torch.relu_(x)  # in place: a linear layer has just made it
+                x = torch.relu_(x) if own else torch.relu(x)  # in place where a linear layer has just made it
             else:
-                x = layer(x)
+                x, own = layer(x), False
         return x
 
 
@@ -417,6 +417,7 @@ class Inference:
         known = {nn.Linear, Normalise, *IN_NUMPY}
         self.in_numpy = isinstance(net, nn.Sequential) and all(type(layer) in known for layer in chain)
         self._steps: list[Any] = []
+        self._writes: bool | None = None  # whether it writes into its inputs, as a first layer in place does
 
     def load(self, weights: NDArray[np.float32]) -> None:
         """Copy these weights into the network."""
@@ -440,14 +441,12 @@ class Inference:
                 at += 2 * layer.size
                 self._steps.append(partial(normalised, mean=mean, scale=scale))
             else:
-                self._steps.append(IN_NUMPY[type(layer)])
+                self._steps += [IN_NUMPY[type(layer)]] if self._steps else [np.array, IN_NUMPY[type(layer)]]
 
     def __call__(self, x: Array) -> Array:
-        """The outputs for a batch of inputs."""
+        """The outputs for a batch of inputs, which stay as they are."""
         if not self.in_numpy:
-            with torch.inference_mode():
-                result: Array = self.net(torch.from_numpy(np.ascontiguousarray(x))).numpy()
-            return result
+            return self._in_torch(x)
         x = x.reshape(len(x), -1).astype(np.float32, copy=False)
         for step in self._steps:
             if isinstance(step, tuple):
@@ -456,3 +455,12 @@ class Inference:
             else:
                 x = step(x)
         return x
+
+    def _in_torch(self, x: Array) -> Array:
+        """The same of a network that is no chain; the first time on a copy, which tells whether it has to be one."""
+        seen = torch.from_numpy(np.ascontiguousarray(x) if self._writes is False else np.array(x, order="C"))
+        with torch.no_grad() if self._writes is None else torch.inference_mode():
+            result: Array = self.net(seen).numpy()
+        if self._writes is None:
+            self._writes = written(seen) > 0
+        return result

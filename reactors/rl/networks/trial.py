@@ -5,6 +5,7 @@ It is made twice and given two observations; what would break training silently 
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 OTHER_SEED = 2**64 - 1  # which nobody trains with
+written = attrgetter("_version")
+"""How often a tensor, or a view of it, was written into. In inference mode, torch does not count."""
 
 
 def tried(make: Callable[[gym.Space[Any]], Any], observation_space: gym.Space[Any]) -> nn.Module:
@@ -83,6 +86,11 @@ def _check_outputs(made: Any, sample: torch.Tensor) -> None:
                 f"{path.rpartition('.')[2]!r} as it goes, and only parameters travel to actors; take GroupNorm or "
                 "LayerNorm for it, or leave it out"
             )
+    if written(sample):
+        raise ParameterError(
+            f"the torso {name} writes into the observations that it is given, which other networks see after it; let "
+            "its first layer have inplace=False, or begin with obs.clone()"
+        )
     if not isinstance(given, torch.Tensor) or given.shape != (2, features):
         shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
         raise ParameterError(
