@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reactors.rl.dataflow.rollout import Rollout
     from reactors.rl.learning.pace import Played
     from reactors.rl.replay.buffer import ReplayBuffer
+    from reactors.rl.replay.n_step import NStep
 
 
 class FreeActor(Actor):
@@ -65,21 +66,32 @@ class FreeActor(Actor):
         super().open()
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the steps that wait until a sequence is whole."""
-        return super().state_dict() | self._waiting()
+        """Also the steps that wait until a sequence, or a return of several steps, is whole."""
+        n_step, streams = self._n_step()
+        waiting = {} if n_step is None else {name: rows.copy() for name, rows in n_step.state_of(streams).items()}
+        return super().state_dict() | self._cut() | {"n_step": waiting}
 
     def form(self) -> dict[str, Any]:
-        """Environments look for themselves."""
-        return super().form() | self._waiting()
+        """Environments look for themselves, and so do steps that wait for returns: 0.1.0 did not save them."""
+        return super().form() | self._cut()
 
-    def _waiting(self) -> dict[str, Any]:
+    def _cut(self) -> dict[str, Any]:
         return {} if self.sequences is None else {"sequences": self.sequences.state_dict()}
+
+    def _n_step(self) -> tuple[NStep | None, slice]:
+        """The steps that wait for returns, and whose of them are this actor's."""
+        assert self.entrance is not None
+        first = self.rollout.first_env
+        return self.entrance._n_step, slice(first, first + self.rollout.shape[1])
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         super().load_state_dict(state)
         if self.sequences is not None:
             self.sequences.load_state_dict(state["sequences"])
+        n_step, streams = self._n_step()
+        if n_step is not None and "n_step" in state:
+            n_step.restore_of(streams, state["n_step"])
 
     def close(self) -> None:
         """Also let go of the memory, which is not this actor's."""

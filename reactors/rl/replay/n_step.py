@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.rl._core import ffi, lib
+from reactors.rl.encoding.state import StateError, check_form
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from reactors.rl.replay.config import Config
@@ -81,3 +84,17 @@ class NStep:
         """Continue with the waiting rows of another process."""
         for name, array in self.state().items():
             array[:] = state[name]
+
+    def state_of(self, streams: slice) -> dict[str, NDArray[Any]]:
+        """The waiting rows of some streams, an array's row for each stream; they are not copied."""
+        n = len(self._counts)
+        return {name.removeprefix("pending."): array.reshape(n, -1)[streams] for name, array in self.state().items()}
+
+    def restore_of(self, streams: slice, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue with waiting rows of some streams; `StateError` for what these cannot have."""
+        into = self.state_of(streams)
+        check_form(into, state, "n_step")
+        if (state["counts"] >= self._fold.n).any():
+            raise StateError("n_step.counts has more steps than can wait")
+        for name, array in into.items():
+            array[...] = state[name]

@@ -12,6 +12,10 @@ import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.algorithms.off_policy import memory_of
+from reactors.rl.checkpoints.files import load
+from reactors.rl.dataflow.actor import Actor
+from reactors.rl.dataflow.free_actor import FreeActor
 from reactors.rl.dataflow.program import LEAD, Training, placement, worker_of
 from reactors.rl.learning.learners import Learners
 from reactors.rl.options import Options
@@ -153,6 +157,30 @@ def test_one_that_went_on_has_the_memory_of_before(tmp_path: Path) -> None:
     assert again.steps == first.steps
     rows = [row for row in again.journal if "losses/td_loss" in row]
     assert rows[-1]["global_step"] == 640
+
+
+@pytest.mark.parametrize("saved_before", [False, True])
+def test_one_that_went_on_has_the_steps_that_waited_for_returns(
+    saved_before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them are kept in the end, but of a checkpoint of a version that did not save them."""
+    algorithm, rounds = rl.DQN(**SMALL, n_step=3, gamma=0.5, capacity=1_000), 11
+    options: dict[str, Any] = {"mode": "free", "actors": 2, "seed": 1, "checkpoint_every": rounds}
+    with monkeypatch.context() as then:
+        if saved_before:
+            then.setattr(FreeActor, "state_dict", Actor.state_dict)
+        rl.train(algorithm, Paying, **options, total_steps=16 * rounds, out=tmp_path / "run")
+    saved = max((tmp_path / "run" / "checkpoints").iterdir())
+    rl.train(algorithm, Paying, **options, total_steps=32 * rounds, out=tmp_path / "again", resume=saved)
+    states = load(max((tmp_path / "again" / "checkpoints").iterdir())).states
+    waiting = sum(int(states[f"actors[{i}]"]["n_step"]["counts"].sum()) for i in range(2))
+    with memory_of(algorithm, *spaces(Paying)) as memory:
+        memory.load_state_dict(states["learners[0]"]["buffer"])
+        kept = memory.take(np.arange(len(memory)))
+        lost = 2 * 4 if saved_before else 0
+        assert len(memory) == 32 * rounds - waiting - lost
+    first, steps = kept.obs[:, 0], kept.next_obs[:, 0] - kept.obs[:, 0]
+    assert kept.reward == pytest.approx(sum((first + 1 + k) * 0.5**k * (k < steps) for k in range(3)))
 
 
 def test_several_that_went_on_draw_other_rows(tmp_path: Path) -> None:
