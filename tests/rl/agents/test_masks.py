@@ -104,6 +104,20 @@ def trained(algorithm: Any, make: Any, workers: int = 1, **options: Any) -> Any:
     )  # fmt: skip
 
 
+def played(algorithm: Any, make: Any) -> Any:
+    """The rows of a first round."""
+    cast = cast_of(make, "main")
+    rollout = AgentsRollout(algorithm, make, 2, 0, cast)
+    rollout.open(0, "main")
+    (team,) = algorithm.teams(cast)
+    acting = TeamActing(algorithm, cast, [np.zeros(algorithm.policy(team, THREE).size, np.float32)])
+    acting.open(np.random.default_rng(0), 2)
+    rows = np.zeros(rollout.shape, rollout.dtypes[0])
+    rollout.play(acting, [rows], 0)
+    rollout.close()
+    return rows
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: each.name)
 @pytest.mark.parametrize(
     "make",
@@ -117,6 +131,16 @@ def test_who_has_no_mask_may_do_all(algorithm: Any, make: Any) -> None:
     runs = [trained(algorithm, make, workers, eval_every=4) for workers in (1, 2)]
     assert runs[0].digest == runs[1].digest
     assert np.isfinite(runs[0].weights).all()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: each.name)
+@pytest.mark.parametrize("last", [FIRST, [0, 0, 0]])
+def test_a_mask_of_the_end_does_not_hold_for_the_beginning(algorithm: Any, last: Any) -> None:
+    make = partial(Masking, lambda agent, at: (None, FIRST, FIRST, FIRST, last)[at] if agent == "b" else [1, 1, 1])
+    rows = played(algorithm, make)
+    began = rows["obs"][..., 1, 0] == 0
+    assert rows["masks"][:, :, 1][began].all()
+    assert not rows["masks"][:, :, 1][~began][:, 1:].any()
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: each.name)
@@ -214,16 +238,7 @@ def test_masks_of_what_follows_a_truncation_are_those_of_infos(make: Any) -> Non
     def make_one() -> Any:
         return make(lambda agent, at: [1, at % 2, agent == "b"])
 
-    algorithm = rl.IDQN(**SMALL)
-    cast = cast_of(make_one, "main")
-    rollout = AgentsRollout(algorithm, make_one, 2, 0, cast)
-    rollout.open(0, "main")
-    (team,) = algorithm.teams(cast)
-    acting = TeamActing(algorithm, cast, [np.zeros(algorithm.policy(team, THREE).size, np.float32)])
-    acting.open(np.random.default_rng(0), 2)
-    rows = np.zeros(rollout.shape, rollout.dtypes[0])
-    rollout.play(acting, [rows], 0)
-    rollout.close()
+    rows = played(rl.IDQN(**SMALL), make_one)
     *_, agents = where = rows["truncations"].nonzero()
     assert {*agents.tolist()} == {0, 1}
     np.testing.assert_array_equal(rows["next_masks"][where], [[True, False, j == 1] for j in agents])  # at even steps

@@ -216,7 +216,9 @@ class _TeamRows:
     ) -> None:  # fmt: skip
         """Write what agents see, now or "next_", each to its place."""
         block = self.fields[f"{which}obs"][t, e]
-        infos = simulation.final_infos if over else {**simulation.final_infos, **simulation.infos}
+        infos = simulation.infos
+        if which:  # what is seen now may already be of the next episode
+            infos = simulation.final_infos if over else {**simulation.final_infos, **infos}
         masked = self.team.masked
         if masked or infos:
             for i, (j, agent) in enumerate(agents):
