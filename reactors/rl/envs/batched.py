@@ -20,6 +20,7 @@ from reactors.lowlevel import checks, closest, in_words, is_read
 from reactors.rl.envs.env import Env, checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.sources import Game, found, maker
 from reactors.rl.envs.spaces import array_type, rows
 from reactors.rl.envs.vector_simulation import VectorSimulation
@@ -211,7 +212,7 @@ class BatchedEnv(Env):
         else:
             self.observation.set(tuple(sim.observations))
         if self._tells_info and sim.infos:
-            self.info.set(sim.infos)
+            self.info.set(snapshot(sim.infos))
 
 
 def _takes_seed(make: Callable[..., Any]) -> bool:

@@ -14,6 +14,7 @@ import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import checks, is_read, offered
 from reactors.rl.envs.simulation import Simulation, seed_of
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.sources import checked_seeds, is_row, makers, spaces_of
 from reactors.rl.envs.spaces import OBJECT, ArrayType, array_type, rows
 from reactors.rl.public import public, refuse_passed_on
@@ -184,7 +185,7 @@ class Env(rx.Reactor):
         self._block = _as_it_is if self.num_envs is not None else _with_axis
         self._tells_next = is_read(self.next_observation)
         self._lends_next = self._tells_next and self.next_observation.dtype is not None
-        self._tells_transition = is_read(self.transition)
+        self._tells_transition, self._tells_info = is_read(self.transition), is_read(self.info)
         self._check_transition()
         self.simulation.reset_all()
         self._show()
@@ -231,7 +232,8 @@ class Env(rx.Reactor):
         sim = self.simulation
         self.observation.set(self._shown(sim.observations))
         if sim.infos:
-            self.info.set(self._shown(sim.infos))
+            infos = self._shown(sim.infos)
+            self.info.set(snapshot(infos) if self._tells_info else infos)
 
     def _shown(self, values: Any) -> Any:
         """The form on a port for values of all environments: a block, a list, or a dict by index."""

@@ -19,6 +19,7 @@ from reactors.rl.envs.agents.turns import simulation_of, takes_turns
 from reactors.rl.envs.env import checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, writer
 from reactors.rl.errors import SimulationError
 from reactors.rl.public import public, refuse_passed_on
@@ -196,6 +197,7 @@ class MultiAgentEnv(rx.Reactor):
             for name, i in self.agents.items()
         }
         self._tells_next = {name: is_read(ports.next_observation) for name, ports in self._by_agent.items()}
+        self._tells_info = is_read(self.info)
         self.simulation.reset()
         self._show(self.simulation)
 
@@ -228,7 +230,7 @@ class MultiAgentEnv(rx.Reactor):
         for name, observation in sim.observations.items():
             self._set(self._by_agent[name].observation, name, observation)
         if sim.infos:
-            self.info.set(sim.infos)
+            self.info.set(snapshot(sim.infos) if self._tells_info else sim.infos)
 
     def _set(self, port: Any, name: Any, observation: Any) -> None:
         write = self._write[name]

@@ -17,6 +17,7 @@ import numpy as np
 from reactors.lowlevel import in_words
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import seed_of
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 
@@ -149,8 +150,8 @@ class ParallelSimulation:
         else:
             self._end(failed=False)
             if not self.stays:  # the next episode may be written into the same arrays
-                outcomes = [outcome._replace(observation=_copied(outcome.observation)) for outcome in outcomes]
-                self.final_infos = {agent: _copied(info) for agent, info in self.final_infos.items()}
+                outcomes = [outcome._replace(observation=snapshot(outcome.observation)) for outcome in outcomes]
+                self.final_infos = snapshot(self.final_infos)
                 led_to = self.next_state
                 self._begin_next()
                 self.next_state = led_to
@@ -266,10 +267,3 @@ class ParallelSimulation:
         else:
             fact = f"failed in {what}: {in_words(error)}"
         return SimulationError(f"{self.path} {at} {fact}{remedy}", self.index, self.seed)
-
-
-def _copied(value: Any) -> Any:
-    """An observation or info with arrays of its own."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    return {name: _copied(each) for name, each in value.items()} if isinstance(value, dict) else value

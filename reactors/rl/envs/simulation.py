@@ -20,6 +20,7 @@ from numpy import ndarray
 from reactors.lowlevel import in_words
 from reactors.rl._rows import walk
 from reactors.rl.envs.owned import Claim, claim
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, rows, writer
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
@@ -207,7 +208,7 @@ class Simulation:
             total, length = float(self._totals[i]), self.steps - self._began[i]
             self.episodes.append(Episode(i, self._numbers[i], total, length, self.seeds[i], i in self.broken))
             if i in self.infos:
-                self.final_infos[i] = self.infos.pop(i)
+                self.final_infos[i] = snapshot(self.infos.pop(i))  # the reset may write into it
             self.reset(i)
 
     def reset(

@@ -10,6 +10,7 @@ import numpy as np
 from reactors.rl.envs.agents.masks import MASK, mask_of, unmasked, without_mask
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.owned import own
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.spaces import WrongValueError, reader, rows_writer, writer
 from reactors.rl.vector.share import Infos, Share
 
@@ -168,7 +169,7 @@ class AgentsGroup(Share):
         return [(self.first + e, said)] if said else []
 
     def _without_mask(self, info: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in info.items() if key != MASK or not self.layout.cast.masked}
+        return {key: snapshot(value) for key, value in info.items() if key != MASK or not self.layout.cast.masked}
 
     # ---- orders ----
 

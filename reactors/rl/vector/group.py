@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import ResetError, Simulation
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.spaces import array_type, reader, rows
 from reactors.rl.errors import SimulationError
 from reactors.rl.vector.share import Infos, RefusedError, Share
@@ -109,7 +110,7 @@ class Group(Share):
     def end_episodes(self, observations: Any, finals: Callable[[], Any] | None = None) -> Infos:
         """End the episodes that are over, as the autoreset mode says; returns the infos, in order."""
         sim = self.simulation
-        infos = sim.infos
+        infos = snapshot(sim.infos)  # resets may write into them, and steps to come
         for i in sim.ended:
             info = infos.get(i, {})
             if i in sim.broken:
@@ -125,7 +126,7 @@ class Group(Share):
                 if plain and finals is not None and not sim.infos:
                     finals()[i] = last
                     continue
-                infos[i] = {"final_info": info, "final_obs": last, **sim.infos.get(i, {})}
+                infos[i] = {"final_info": info, "final_obs": last, **snapshot(sim.infos.get(i, {}))}
                 if "restarted" in info:
                     infos[i]["restarted"] = info["restarted"]
             else:
@@ -170,7 +171,7 @@ class Group(Share):
                 sim.reset(i, seed=seed, options=options)
                 sim.calls[i] = sim.envs[i].step
         sim.at[0] = 0
-        return sim.observations, [(self.first + i, info) for i, info in sim.infos.items()]
+        return sim.observations, [(self.first + i, snapshot(info)) for i, info in sim.infos.items()]
 
     def finish(self) -> None:
         """Mark all episodes as over, although they have just begun: the caller has yet to see the last ones end."""

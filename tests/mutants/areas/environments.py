@@ -332,7 +332,9 @@ MISTAKES = (
                 "                pass\n            except Exception as error:\n                if not self.restarting:",
             ),
             Mistake(
-                "infos of ends are those of beginnings", "self.final_infos[i] = self.infos.pop(i)", "self.infos.pop(i)"
+                "infos of ends are those of beginnings",
+                "self.final_infos[i] = snapshot(self.infos.pop(i))",
+                "self.infos.pop(i)",
             ),
         ),
     ),

@@ -204,6 +204,25 @@ def test_a_pool_is_given_its_seed_when_it_is_made() -> None:
     assert lines[2]["info"]["elapsed_step"].tolist() == [2] * 4
 
 
+class Rewriting(Pool):
+    """Says the steps in an array that it writes over."""
+
+    def reset(self, **given: Any) -> Any:
+        observations, _ = super().reset(**given)
+        self.steps = np.zeros(self.num_envs, int)
+        return observations, {"steps": self.steps}
+
+    def step(self, actions: Any) -> Any:
+        *told, _ = super().step(actions)
+        self.steps += 1
+        return *told, {"steps": self.steps}
+
+
+def test_infos_are_as_they_were_said_though_the_environment_writes_over_them() -> None:
+    lines = watched(rl.BatchedEnv(Rewriting), np.ones((1, 2), int), 3, debug=True)
+    assert [line["info"]["steps"].tolist() for line in lines] == [[n, n] for n in range(4)]
+
+
 class Boxes(Pool):
     single_observation_space = spaces.Dict(at=spaces.Box(0, 9, (2,), np.float32), n=spaces.Discrete(9))
     single_action_space = spaces.Tuple([spaces.Discrete(2), spaces.Box(0, 1, (1,), np.float32)])

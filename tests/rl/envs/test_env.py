@@ -1,6 +1,7 @@
 """Gymnasium environments as reactors: what is on which port when, resets, spaces, errors."""
 
 import copy
+import threading
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -130,6 +131,57 @@ def test_ports_of_a_single_environment() -> None:
     assert record["next_obs"].tolist() == [3.0, 7.0]
     assert (record["action"], record["reward"], record["terminated"], record["truncated"]) == (3, 3.0, True, False)
     assert lines[4]["observation"] == [1.0, 7.0]
+
+
+class Rewriting(Line):
+    """Says where it is in a list that it writes over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.info["seen"] = self.seen = [0]
+
+    def reset(self, **options: Any) -> Any:
+        observation, _ = super().reset(**options)
+        self.seen[0] = 0
+        return observation, {"seen": self.seen}
+
+    def step(self, action: int) -> Any:
+        *told, _ = super().step(action)
+        self.seen[0] += 1
+        return *told, {"seen": self.seen}
+
+
+def test_infos_are_as_they_were_said_though_environments_write_over_them() -> None:
+    lines = watched(rl.Env(Rewriting, seed=7), 4, lambda n: 1, debug=True)
+    assert [line["info"] for line in lines] == [{"seen": [n]} for n in (0, 1, 2, 0, 1)]
+    assert lines[3]["final_info"] == {"seen": [3]}
+
+
+@pytest.mark.filterwarnings("ignore:.*action.* no connection leads there:reactors.ReactorWarning")
+def test_what_cannot_be_copied_is_in_infos_itself() -> None:
+    class Locking(Line):
+        lock = threading.Lock()
+
+        def reset(self, **options: Any) -> Any:
+            observation, info = super().reset(**options)
+            return observation, info | {"lock": self.lock}
+
+    kept: list[Any] = []
+
+    class Keep(rx.Reactor):
+        info = rx.Input(dict)
+
+        @rx.reaction(info)
+        def keep(self) -> None:
+            kept.append(self.info.value["lock"])
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.env, self.keep = rl.Env(Locking, seed=7), Keep()
+            self.env.info >> self.keep.info
+
+    rx.run(Main(), fast=True, timeout=0)
+    assert kept == [Locking.lock]
 
 
 def test_every_episode_has_a_return_of_its_own() -> None:

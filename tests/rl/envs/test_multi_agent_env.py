@@ -13,6 +13,7 @@ import reactors as rx
 from reactors import rl
 from reactors.rl.envs.parallel_simulation import ParallelSimulation
 from reactors.testing import assert_deterministic
+from tests.rl.agents.rewriting import Rewriting
 
 # The parallel environments of the package that need nothing but what `rl` installs.
 REGISTRY = {
@@ -206,6 +207,47 @@ def test_agents_of_different_spaces_come_and_go() -> None:
         (1, None, [1, None], [False, None], [False, None], 1),
     ]
     assert main.log.episodes == [rl.Episode(0, 0, 32.0, 5, 7, returns=(2.0, 30.0))]
+
+
+class Reader(rx.Reactor):
+    """Notes what an agent saw next, and infos, some of them later."""
+
+    observation, next_observation = (
+        rx.Input(shape=(), dtype=np.dtype([("0", "f4", (1,)), ("1", "i8")], align=True)) for _ in range(2)
+    )
+    info, late = rx.Input(dict), rx.Input(dict)
+    action = rx.Output(dtype="i8")
+
+    def __init__(self) -> None:
+        self.led_to, self.said = list[float](), list[tuple[float, ...]]()
+
+    @rx.reaction(observation, effects=action)
+    def act(self) -> None:
+        self.action.set(0)
+
+    @rx.reaction(next_observation)
+    def note(self) -> None:
+        self.led_to.append(float(self.next_observation.value["0"][0]))
+
+    @rx.reaction(info, late)
+    def hear(self) -> None:
+        self.said.append(tuple(float(each.value["a"]["at"][0]) for each in (self.info, self.late) if each.is_present))
+
+
+def test_what_an_environment_writes_over_stays_as_it_was_told() -> None:
+    class Read(rx.Reactor):
+        def __init__(self) -> None:
+            self.env, self.reader = rl.MultiAgentEnv(Rewriting), Reader()
+            rx.connect(self.env.observation[0], self.reader.observation)
+            rx.connect(self.env.next_observation[0], self.reader.next_observation)
+            rx.connect(self.env.info, self.reader.info)
+            rx.connect(self.env.info, self.reader.late, after="2 us")
+            rx.connect(self.reader.action, self.env.action[0], after="1 us")
+
+    main = Read()
+    rx.run(main, fast=True, timeout="4 us", debug=True)
+    assert main.reader.led_to == [1.0, 2.0, 3.0, 1.0]
+    assert main.reader.said == [(0.0,), (1.0,), (2.0, 0.0), (0.0, 1.0), (1.0, 2.0)]
 
 
 def test_a_broken_environment_is_made_again_and_all_agents_truncated() -> None:

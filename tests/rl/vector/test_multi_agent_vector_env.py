@@ -16,6 +16,7 @@ import reactors as rx
 from reactors import rl
 from reactors.rl.envs.simulation import seed_of
 from tests.rl.agents.comers import Comers
+from tests.rl.agents.rewriting import Rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,6 +221,18 @@ def test_what_environments_write_over_is_kept_at_the_place_of_its_agent() -> Non
             np.testing.assert_array_equal(observations[..., 1], [0, 1, 2] * infos["present"])
         envs.close()
     np.testing.assert_array_equal(*given)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_environments_write_over_in_tuples_and_infos_stays_as_it_was_told(workers: int) -> None:
+    envs = rl.MultiAgentVectorEnv(Rewriting, num_envs=2, workers=workers)
+    envs.reset(seed=1)
+    said = [envs.step(np.zeros((2, 1), int))[-1] for _ in range(4)]
+    envs.close()
+    assert [infos["next_observations"][0].ravel().tolist() for infos in said] == [[n] * 2 for n in (1, 2, 3, 1)]
+    told, last = ([infos[name] for infos in said] for name in ("info", "final_info"))
+    assert told == [{e: {"a": {"at": np.array([n])}} for e in range(2)} for n in (1, 2, 0, 1)]
+    assert last == [{}, {}, {e: {"a": {"at": np.array([3])}} for e in range(2)}, {}]
 
 
 class Parts(pettingzoo.ParallelEnv[Any, Any, Any]):

@@ -19,6 +19,37 @@ from tests.rl.vector.lines import Line, Word, actions_for, both, equal, lines
 # ---- the same as SyncVectorEnv ----
 
 
+class Rewriting(Line):
+    """Says where it is in a list that it writes over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = [0]
+
+    def reset(self, **options: Any) -> Any:
+        observation, _ = super().reset(**options)
+        self.seen[0] = 0
+        return observation, {"seen": self.seen}
+
+    def step(self, action: Any) -> Any:
+        *told, _ = super().step(action)
+        self.seen[0] = self.at
+        return *told, {"seen": self.seen}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_infos_are_as_they_were_said_though_environments_write_over_them(mode: AutoresetMode, workers: int) -> None:
+    envs = rl.VectorEnv([Rewriting] * 2, autoreset_mode=mode, workers=workers)
+    said = [envs.reset(seed=1)[1], *(envs.step(np.zeros(2, int))[-1] for _ in range(5))]
+    envs.close()
+    same = mode is AutoresetMode.SAME_STEP
+    assert [infos["seen"].tolist() for infos in said] == [
+        [[n]] * 2 for n in ((0, 1, 2, 3, 0, 1) if same else (0, 1, 2, 3, 4, 0))
+    ]
+    assert not same or said[4]["final_info"]["seen"].tolist() == [[4]] * 2
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_every_step_is_the_same(mode: AutoresetMode, workers: int) -> None:
