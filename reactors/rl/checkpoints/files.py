@@ -88,7 +88,7 @@ def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], 
         else:
             beside.replace(final)
         _to_disk(folder)
-        for surplus in _all(folder)[:-KEPT]:
+        for surplus in [each for each in _all(folder) if each.name <= final.name][:-KEPT]:
             shutil.rmtree(surplus)
     except OSError as error:
         last = latest(folder)

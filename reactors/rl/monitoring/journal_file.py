@@ -116,22 +116,26 @@ def checksum(sum_so_far: int, row: Row) -> int:
     return zlib.crc32(text.encode(errors="surrogateescape"), sum_so_far)  # a damaged file has names of any bytes
 
 
-def take_over(source: Path, path: Path, count: int, checked: int) -> None:
+@contextlib.contextmanager
+def taking_over(source: Path, path: Path, count: int, checked: int) -> Iterator[None]:
     """Leave in the file at `path` the first rows of another, or of itself: those of a checkpoint, and no later ones.
 
-    `CheckpointError` if they are not there as they were.
+    At its end; before its beginning `CheckpointError` if they are not there as they were.
     """
     beside = JournalFile(path.with_name(f".{path.name}.old"))
     beside.path.unlink(missing_ok=True)
     try:
         for row in _of_checkpoint(source, count, checked):
             beside.add(row)
+        beside.close()
+        yield
+        if count:
+            beside.path.replace(path)
+        else:
+            path.unlink(missing_ok=True)
     finally:
         beside.close()
-    if count:
-        beside.path.replace(path)
-    else:
-        path.unlink(missing_ok=True)
+        beside.path.unlink(missing_ok=True)
 
 
 def _of_checkpoint(source: Path, count: int, checked: int) -> Iterator[Row]:

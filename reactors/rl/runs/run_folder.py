@@ -6,12 +6,15 @@ at the end `weights.safetensors`, `curve.png`, `result.json` and `report.html`; 
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
@@ -33,7 +36,7 @@ from reactors.rl.runs.environments import maker_of, spaces_in
 from reactors.rl.runs.settings import algorithm_without_import, algorithms, with_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -81,18 +84,73 @@ class RunFolder:
             self.path, self.at = folder_of(self.path), self.path
         self._algorithm, self._env, self._env_kwargs = algorithm, env, env_kwargs
 
-    def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
-        """Make it, or go on in it from a checkpoint."""
-        path = self.path
-        if self.config_file.exists() and saved is None:
-            raise RunFolderError(f"{path} is the folder of a run already; go on with resume=, or give another folder")
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Have it for this process alone, and make it if it is not there; `RunFolderError` if another one has it."""
+        made = not self.path.exists()
+        with self._usable():
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = self._locked()
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            yield
+        finally:
+            with file, suppress(OSError):
+                self.pid_file.unlink()
+                if made:
+                    self.path.rmdir()  # if nothing came of it
+
+    def _locked(self) -> IO[str]:
+        """The file with the number of this process, locked: the system lets go of it however the process ends."""
+        while True:
+            file = self.pid_file.open("a+")
+            try:
+                self._lock(file)
+                if self.pid_file.exists() and os.path.samestat(os.fstat(file.fileno()), self.pid_file.stat()):
+                    file.truncate(0)
+                    file.write(f"{os.getpid()}\n")
+                    file.flush()
+                    return file
+            except BaseException:
+                file.close()
+                raise
+            file.close()  # it was of a process that has ended meanwhile, and has removed it
+
+    def _lock(self, file: IO[str]) -> None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise RunFolderError(
+                f"{self.path} is trained by process {file.read().strip()} right now; wait until it is over, or give "
+                "another folder"
+            ) from None
+        except OSError:
+            pass  # a file system without locks is none to refuse
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunFolderError(f"{self.path} cannot be the folder of a run: {error.strerror}") from error
+
+    def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
+        """Begin a run in it, or go on there from one of its checkpoints, or from one of another folder."""
+        path = self.path
+        if self.config_file.exists():
+            if saved is None:
+                raise RunFolderError(
+                    f"{path} is the folder of a run already; go on with resume=, or give another folder"
+                )
+            if folder_of(saved.path).resolve() != path.resolve():
+                raise RunFolderError(
+                    f"{path} is the folder of another run than {saved.path}, which would be lost; give another folder"
+                )
+        with self._usable():
             self.stop.unlink(missing_ok=True)
+            self.result_file.unlink(missing_ok=True)  # of the run that is resumed: its journal will change
             write_json(self.config_file, config)
             set_aside(saved, self.checkpoints)
-        except OSError as error:
-            raise RunFolderError(f"{path} cannot be the folder of a run: {error.strerror}") from error
 
     @property
     def config_file(self) -> Path:

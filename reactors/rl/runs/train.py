@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -18,7 +17,7 @@ from reactors.errors import ArgumentError
 from reactors.lowlevel import check_pin, description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
-from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
+from reactors.rl.checkpoints.files import Saved, compare, found, going_on, latest, load, versions
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.contract.presets.tables import preset_of
 from reactors.rl.dataflow.agents.program import AgentsTraining
@@ -27,7 +26,7 @@ from reactors.rl.encoding.state import count
 from reactors.rl.errors import RunFolderError
 from reactors.rl.learning.adaptation import adapting
 from reactors.rl.learning.learners import learners_of
-from reactors.rl.monitoring.journal_file import AGAINST_CHANCE, EVALUATED_AT, EVALUATION, take_over, verified
+from reactors.rl.monitoring.journal_file import AGAINST_CHANCE, EVALUATED_AT, EVALUATION, taking_over, verified
 from reactors.rl.monitoring.viewer import check_view
 from reactors.rl.monitoring.watching import check_video, film
 from reactors.rl.options import Options, taking
@@ -54,7 +53,7 @@ from reactors.rl.runs.settings import defaults, file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -193,17 +192,19 @@ def _train(given: TrainCall) -> Trained:
         **described(env, env_kwargs, "rl.train", many=many), "spaces": [str(space) for space in spaces],
         **options.kept("program"), "exchange_every": who.exchange_every,
     }  # fmt: skip
-    saved = None if options.resume is None else _saved(Path(options.resume), program, rounds, algorithm)
-    if saved is not None and out is None:
-        out = folder_of(saved.path)
+    if options.resume is not None and out is None:
+        out = folder_of(found(Path(options.resume)))
     check_out(out, options.checkpoint_every, options.video or None, options.view_every)
     config = {
         **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train", many=many),
         **options.kept("run"), "versions": versions(),
     }  # fmt: skip
     with ExitStack() as stack:
-        listeners = [*options.watch, *_writers(options.tensorboard, out, stack)]
         folder = None if out is None else RunFolder(Path(out))
+        if folder is not None:
+            stack.enter_context(folder.held())  # before its last checkpoint is read: another run would replace it
+        saved = None if options.resume is None else _saved(Path(options.resume), program, rounds, algorithm)
+        listeners = [*options.watch, *_writers(options.tensorboard, out, stack)]
         saving = None
         if folder is not None:
             journal = folder.journal_file
@@ -221,11 +222,9 @@ def _train(given: TrainCall) -> Trained:
             saving.meta = {"program": {**program, "graph": _hash(graph)}}
             if saved is not None:
                 compare(saved, saving.meta["program"], defaults(algorithm))
-        if folder is not None:
-            folder.begin(config, saved)
-        seen, begun = _begin_journal(journal, saved)
-        if folder is not None:
-            folder.result_file.unlink(missing_ok=True)  # of the run that is resumed: its journal will change
+        with _begun_journal(journal, saved) as (seen, begun):  # what it refuses leaves the folder as it was
+            if folder is not None:
+                folder.begin(config, saved)
         watcher = None if journal is None or not listeners else JournalWatch(journal, listeners, seen=seen)
         report: dict[str, Any] = {
             "state": "failed",
@@ -282,7 +281,6 @@ def _run(
     began = time.perf_counter()
     if folder is not None:
         folder.draw(graph, options["workers"], options["placement"])
-        folder.pid_file.write_text(f"{os.getpid()}\n")
     try:
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
@@ -321,7 +319,6 @@ def _run(
         if watcher is not None:
             watcher.close()
         if folder is not None:
-            folder.pid_file.unlink(missing_ok=True)
             _finish(folder, report, weights, failed)
     if folder is not None:
         _report(folder, result)
@@ -400,21 +397,24 @@ def _writers(
     return [scalars(writer)]
 
 
-def _begin_journal(journal: Path | None, saved: Saved | None) -> tuple[int, list[str]]:
-    """Cut the journal's file back to the checkpoint; returns the number of rows, and notes about them."""
+@contextmanager
+def _begun_journal(journal: Path | None, saved: Saved | None) -> Iterator[tuple[int, list[str]]]:
+    """Cut the journal's file back to the checkpoint, at the end; gives the number of rows, and notes about them."""
     if journal is None or saved is None:
+        yield 0, []
         if journal is not None:
             journal.unlink(missing_ok=True)
-        return 0, []
+        return
     state, source = saved.states["journal"], RunFolder(folder_of(saved.path)).journal_file
     with going_on(saved.path, "the state of journal"):
         rows, checked = count(state["rows"]), count(state["checked"])
     if rows and not source.exists():
         state |= {"rows": 0, "checked": 0}
+        yield 0, [f"the journal {source} of the first {rows} rounds is gone: it begins where the run goes on"]
         journal.unlink(missing_ok=True)
-        return 0, [f"the journal {source} of the first {rows} rounds is gone: it begins where the run goes on"]
-    take_over(source, journal, rows, checked)
-    return rows, []
+        return
+    with taking_over(source, journal, rows, checked):
+        yield rows, []
 
 
 def _notes(mode: Mode, saved: Saved | None) -> list[str]:

@@ -133,8 +133,9 @@ class TrainedPolicy:
         Raises `RunFolderError` if there is a run in the folder already.
         """
         run = RunFolder(folder)
-        run.begin(self.config)
-        run.keep(self.weights)
+        with run.held():
+            run.begin(self.config)
+            run.keep(self.weights)
         return run.path
 
 

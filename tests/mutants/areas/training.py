@@ -210,7 +210,7 @@ MISTAKES = (
         "reactors/rl/checkpoints/files.py",
         "tests/rl/checkpoints/test_checkpoint.py",
         (
-            Mistake("one checkpoint is kept", "_all(folder)[:-KEPT]", "_all(folder)[:-1]"),
+            Mistake("one checkpoint is kept", "<= final.name][:-KEPT]", "<= final.name][:-1]"),
             Mistake("checkpoints of an abandoned course stay", "if other.name > saved.path.name:", "if False:"),
             Mistake("arrays of a checkpoint are under no checksum", " != checksum:", " != checksum and False:"),
             Mistake(

@@ -19,7 +19,7 @@ import safetensors.numpy
 import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
-from reactors.rl.checkpoints.files import going_on, latest, load
+from reactors.rl.checkpoints.files import going_on, latest, load, write
 from reactors.rl.encoding import tensors
 from reactors.rl.encoding.sealed import sealed
 from reactors.rl.encoding.state import encode
@@ -375,6 +375,65 @@ def test_a_finished_run_needs_more_steps(whole: Any) -> None:
 def test_a_folder_of_another_run_is_refused(whole: Any) -> None:
     with pytest.raises(RunFolderError, match="is the folder of a run already"):
         train(DQN, out=whole("DQN", "sync").out)
+
+
+def test_a_folder_of_another_run_is_refused_to_one_that_is_resumed(whole: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole("DQN", "sync").out, out)
+    there = contents(out)
+    with pytest.raises(RunFolderError, match=rf"{out} is the folder of another run than .*768, which would be lost"):
+        train(PPO, resume=first_checkpoint(whole("PPO", "sync")), out=out)
+    assert contents(out) == there
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_checkpoints_with_later_numbers_are_not_forgotten(tmp_path: Path) -> None:
+    later = [tmp_path / f"{number:012d}" for number in (7168, 7232)]
+    for path in later:
+        path.mkdir()
+    written = write(tmp_path, {"global_step": 64}, {}, np.zeros(1, np.float32))
+    assert sorted(tmp_path.iterdir()) == [written, *later]
+
+
+def test_one_process_at_a_time_trains_in_a_folder(whole: Any, tmp_path: Path) -> None:
+    """They would write over each other's journal and checkpoints. A file that a killed one has left holds nobody up."""
+    out = tmp_path / "run"
+    shutil.copytree(whole("PPO", "sync").out, out)
+    (out / "running.pid").write_text("1\n")
+    said = []
+
+    def second(_: object) -> None:
+        if not said:
+            with pytest.raises(RunFolderError) as caught:
+                train(PPO, resume=out, total_steps=(ROUNDS + 8) * STEPS)
+            said.append(str(caught.value))
+
+    longer = train(PPO, resume=out, total_steps=(ROUNDS + 4) * STEPS, watch=[second])
+    assert said == [
+        f"{out} is trained by process {os.getpid()} right now; wait until it is over, or give another folder"
+    ]
+    assert len(longer.journal) == ROUNDS + 4
+    assert not (out / "running.pid").exists()
+
+
+def test_a_folder_in_which_nothing_has_begun_is_gone_again(whole: Any, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="is of another training"):
+        train(DQN, resume=whole("PPO", "sync").out, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_refuses_a_changed_journal_leaves_the_folder_as_it_was(whole: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole("PPO", "sync").out, out)
+    journal = (out / "journal.csv").read_text()
+    (out / "journal.csv").write_text(journal.replace("1", "2", 1))
+    there = contents(out)
+    with pytest.raises(CheckpointError, match="the journal is not what it was at the checkpoint"):
+        train(PPO, resume=out / "checkpoints" / f"{12 * STEPS:012d}", total_steps=2 * ROUNDS * STEPS)
+    assert contents(out) == there
 
 
 def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
