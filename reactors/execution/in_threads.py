@@ -33,8 +33,8 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
     def see_through(worker: int) -> None:
         try:
             values.accept_in_thread()
-            with numeric_threads.limited():
-                work(graph, image, memory, worker, binding, shared)
+            numeric_threads.limit()
+            work(graph, image, memory, worker, binding, shared)
         except BaseException as error:  # noqa: BLE001 - raised again where they are joined
             failures[worker] = error
             engines.abort(memory, image)
@@ -56,8 +56,7 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
         return bool(running) and interrupts.count < 2
 
     try:
-        # Around all threads: so the last that ends is not the one that puts it back.
-        with numeric_threads.limited_from_the_start(), Interrupts() as interrupts, terminal.debug_threads(threads):
+        with numeric_threads.limited(), Interrupts() as interrupts, terminal.debug_threads(threads):
             try:
                 for worker, thread in enumerate(threads):
                     start(thread, f"worker {worker}")

@@ -22,7 +22,7 @@ def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bo
     """In this thread, where a debugger can follow."""
     binding = Binding(graph.elements, debug=debug)
     try:
-        with numeric_threads.limited_from_the_start():
+        with numeric_threads.limited():
             work(graph, image, memory, 0, binding, {})
     except ReactionFailed as failed:
         if _is_of_a_signal(failed.exception):

@@ -236,11 +236,17 @@ class Idle(rx.Reactor):
 def test_ctrl_c_is_not_lost_while_numeric_libraries_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found by a callback from C, in which an exception has nowhere to go."""
 
-    def found(limits: object) -> nullcontext[object]:
-        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
-        return nullcontext(limits)
+    class Found:
+        def __init__(self) -> None:
+            ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
 
-    monkeypatch.setattr("threadpoolctl.threadpool_limits", found)
+        def select(self, user_api: str) -> "Found":
+            return self
+
+        def limit(self, limits: object) -> nullcontext[object]:
+            return nullcontext(limits)
+
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", Found)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):

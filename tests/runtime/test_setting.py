@@ -18,6 +18,7 @@ import pytest
 
 import reactors as rx
 from reactors_runtime.processes import servers, workers
+from reactors_runtime.settings import numeric_threads
 from tests.faults.programs import Actor, Pair, run, stop
 
 
@@ -156,6 +157,67 @@ def test_numeric_libraries_use_one_thread_unless_the_environment_says_otherwise(
     for member in main.counters:
         assert set(member.threads.values()) == {number or 1}, member.threads
     assert threads() == before
+
+
+class Waiting(rx.Reactor):
+    """Says that it is there, waits until it may go on, and counts then."""
+
+    def __init__(self, there: threading.Event, may: threading.Event) -> None:
+        self.there, self.may, self.threads = there, may, dict[str, int]()
+
+    @rx.reaction(rx.startup)
+    def count(self) -> None:
+        self.there.set()
+        assert self.may.wait(60)
+        self.threads = threads()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_runs_at_once_are_limited_until_each_ends_and_the_last_puts_back_what_was_there(
+    monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    """Whichever of them ends first."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    number = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        before = threads()
+        runs = [Waiting(threading.Event(), threading.Event()) for _ in range(2)]
+        callers = [threading.Thread(target=rx.run, args=(each,), kwargs={"backend": "inline"}) for each in runs]
+        for each, caller in zip(runs, callers, strict=True):
+            caller.start()
+            assert each.there.wait(60)
+        for i in (first, 1 - first):
+            runs[i].may.set()
+            callers[i].join()
+            assert set(runs[i].threads.values()) == {1}
+        assert threads() == before
+    finally:
+        torch.set_num_threads(number)
+
+
+def test_a_workers_thread_that_is_stuck_holds_no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before, limited, over = threads(), threading.Event(), threading.Event()
+
+    def worker() -> None:
+        numeric_threads.limit()
+        limited.set()
+        over.wait(60)
+
+    stuck = threading.Thread(target=worker)
+    try:
+        with numeric_threads.limited():
+            stuck.start()
+            assert limited.wait(60)
+        assert threads() == before
+        with numeric_threads.limited():
+            assert set(threads().values()) == {1}
+        assert threads() == before
+    finally:
+        over.set()
+        stuck.join()
 
 
 class Factor(rx.Reactor):

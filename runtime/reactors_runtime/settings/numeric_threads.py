@@ -20,37 +20,71 @@ from reactors_runtime.settings.numeric_environment import fill, filled, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
 _ROOM = 8  # descriptors
 
 
-def limited() -> AbstractContextManager[object]:
-    """From now to its exit, libraries that are loaded use as many threads as the environment wants.
+class _Runs:
+    """How many go on at once in this process, and how to put back what the first of them found."""
 
-    OpenMP counts by calling thread, so each thread that runs a worker needs it for itself.
+    def __init__(self) -> None:
+        self.lock, self.number, self.found = threading.Lock(), 0, ExitStack()
+
+    def begin(self, thread: ExitStack) -> None:
+        """Limit for one run more; `thread` puts back what is this thread's alone."""
+        with self.lock:
+            self.number += 1
+            _limit(thread, self.found if self.number == 1 else ExitStack())
+
+    def end(self) -> None:
+        """One is over; after the last, all is as it was."""
+        with self.lock:
+            self.number -= 1
+            if not self.number:
+                self.found.close()
+
+
+_runs = _Runs()
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """`limit` for a run, in the thread that waits for it, until its exit; of several at once, until the last has ended.
+
+    Libraries that are loaded until then begin with as many threads, and keep them.
     """
-    from threadpoolctl import threadpool_limits
+    with filled(), ExitStack() as thread:
+        try:
+            _runs.begin(thread)
+            yield
+        finally:
+            _runs.end()
+
+
+def limit() -> None:
+    """From now on, libraries that are loaded use as many threads as the environment wants, OpenMP in this thread alone.
+
+    It is for a worker's own thread or process, which ends with it: one that is stuck never puts anything back.
+    """
+    _limit(ExitStack(), ExitStack())
+
+
+def _limit(thread: ExitStack, process: ExitStack) -> None:
+    """Limit both; what was there is put back for this thread by `thread`, and for all by `process`."""
+    from threadpoolctl import ThreadpoolController
 
     openmp, blas = wanted()
     _check_room()
-    until = ExitStack()
     with _interrupts_put_off():
+        libraries = ThreadpoolController()
         if (torch := sys.modules.get("torch")) is not None:
-            until.callback(torch.set_num_threads, torch.get_num_threads())
-        until.enter_context(threadpool_limits({"openmp": openmp, "blas": blas}))
+            process.callback(torch.set_num_threads, torch.get_num_threads())
+        for of, number, until in (("openmp", openmp, thread), ("blas", blas, process)):
+            until.enter_context(libraries.select(user_api=of).limit(limits=number))  # which puts all of its own back
         if torch is not None:
             # threadpoolctl does not find torch's own MKL. In a torch that is loaded later, MKL has as many as this, by
             # default not more than cores, and OpenMP as many as MKL.
             torch.set_num_threads(min(blas, cores.number()))
-    return until
-
-
-@contextmanager
-def limited_from_the_start() -> Iterator[None]:
-    """`limited`, and libraries that are loaded until its exit begin with as many threads, and keep them."""
-    with filled(), limited():
-        yield
 
 
 @contextmanager
@@ -87,5 +121,5 @@ def _check_room() -> None:
 def settle_worker() -> None:
     """In a fork of the server, where one thread is what libraries have: give them, and later ones, what is wanted."""
     if wanted() != (1, 1):
-        limited()
+        limit()
     fill()
