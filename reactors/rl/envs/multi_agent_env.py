@@ -20,7 +20,7 @@ from reactors.rl.envs.env import checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.snapshots import snapshot
-from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, writer
+from reactors.rl.envs.spaces import Space, array_type, checker, reader, writer
 from reactors.rl.errors import SimulationError
 from reactors.rl.public import public, refuse_passed_on
 
@@ -189,6 +189,7 @@ class MultiAgentEnv(rx.Reactor):
             seed=seed_of(self.seed, 0) if self.given_seed is None else self.given_seed,
             restarting=self.on_error == "restart",
             path=self.path,
+            checks={name: checker(self.observation_spaces[i]) for name, i in self.agents.items()},
         )
         self._by_agent = self.agent
         self._read = {name: _taken(self.action_spaces[i]) for name, i in self.agents.items()}
@@ -238,11 +239,7 @@ class MultiAgentEnv(rx.Reactor):
             port.set(copy.deepcopy(observation))  # environments may go on writing into what they gave
             return
         slot = port.loan()
-        try:
-            write(slot[None], 0, observation)
-        except WrongValueError as error:
-            assert self.simulation is not None
-            raise self.simulation.error(f"the observation of agent {name!r} is {error}") from error
+        write(slot[None], 0, observation)
         port.set(slot)
 
     def close(self) -> None:

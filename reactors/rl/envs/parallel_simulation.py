@@ -18,11 +18,14 @@ from reactors.lowlevel import in_words
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.snapshots import snapshot
+from reactors.rl.envs.spaces import WrongValueError
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping
+
+    from reactors.rl.envs.spaces import Check
 
 
 class Outcome(NamedTuple):
@@ -37,6 +40,8 @@ class Outcome(NamedTuple):
 
 class ParallelSimulation:
     """A parallel environment made by `make`; `seed` goes to its first reset, `index` is its number in errors.
+
+    `checks` has for each agent what raises `WrongValueError` for an observation that is none of its space.
 
     With `stays`, it stays where an episode has ended, so that this can be seen, until `begin_with` begins the next.
 
@@ -74,8 +79,9 @@ class ParallelSimulation:
         with_state: bool = False,
         index: int = 0,
         stays: bool = False,
+        checks: Mapping[Any, Check] | None = None,
     ) -> None:
-        self.stays = stays
+        self.stays, self.checks = stays, checks
         self.make, self.seed, self.restarting, self.path = make, seed, restarting, path
         self.with_state, self.index = with_state, index
         self.state: Any = None
@@ -105,7 +111,7 @@ class ParallelSimulation:
             self._look()
             if not self.observations:
                 raise ValueError("no agent is there after reset")  # noqa: TRY301 - reported as what goes wrong within
-            self._check_known(self.observations)
+            self._check_seen(self.observations)
         except Exception as error:
             raise self._error("reset", error) from error
 
@@ -113,7 +119,7 @@ class ParallelSimulation:
         """Step all agents; `actions` has one for each that is there. When no agent is left, the next episode begins."""
         self.steps += 1
         self.episode, self.failure, self.final_infos, self.steady = None, "", {}, False
-        there = list(self.observations)
+        there, before = list(self.observations), self.observations
         for agent in actions:
             if agent not in self.observations:
                 raise SimulationError(
@@ -122,19 +128,21 @@ class ParallelSimulation:
                     self.index,
                     self.seed,
                 )
+        if self.restarting:  # a step that fails may have written over them
+            before = snapshot(before)
         try:
             outcomes, left, infos = self._advance(actions, there)
-            self._check_known(left)
+            self._check_seen({outcome.agent: outcome.observation for outcome in outcomes} | left)
+            self._check_rewards(outcomes)
+            final_infos = said(infos, {outcome.agent for outcome in outcomes if outcome.agent not in left})
+            infos = said(infos, left)
             self._look()
-            for outcome in outcomes:
-                if math.isnan(outcome.reward):
-                    raise ValueError(f"the reward of agent {outcome.agent!r} is nan, which is no number")  # noqa: TRY301
         except Exception as error:
             failed = self._error("step", error)
             if not self.restarting:
                 raise failed from error
             self.failure = str(failed)
-            outcomes = [Outcome(agent, self.observations[agent], 0.0, False, True) for agent in there]
+            outcomes = [Outcome(agent, before[agent], 0.0, False, True) for agent in there]
             led_to = self.state
             self._end(failed=True)
             self._make_anew()
@@ -142,11 +150,10 @@ class ParallelSimulation:
             return outcomes
         for outcome in outcomes:
             self._returns[outcome.agent] += outcome.reward
-        gone = [outcome.agent for outcome in outcomes if outcome.agent not in left]
-        self.final_infos = {agent: dict(infos[agent]) for agent in gone if infos.get(agent)}
+        self.final_infos = final_infos
         if left:
-            self.observations, self.steady = left, len(left) == len(there) == len(self.possible)
-            self._tell(infos)
+            self.observations, self.infos = left, infos
+            self.steady = len(left) == len(there) == len(self.possible)
         else:
             self._end(failed=False)
             if not self.stays:  # the next episode may be written into the same arrays
@@ -174,7 +181,7 @@ class ParallelSimulation:
 
     def error(self, fact: str) -> SimulationError:
         """Of something in an answer that is wrong."""
-        return SimulationError(f"{self.path} (seed {self.seed}): {fact}", self.index, self.seed)
+        return SimulationError(f"{self.path} {self._at()}: {fact}", self.index, self.seed)
 
     def everything(self) -> dict[Any, Any]:
         """What agents see now, also those that do not act next, where that can be known."""
@@ -185,7 +192,7 @@ class ParallelSimulation:
     def _reset(self, seed: int | None) -> None:
         observations, infos = self.env.reset(seed=seed)
         self.observations = {agent: observations[agent] for agent in self.env.agents}
-        self._tell(infos)
+        self.infos = said(infos, self.observations)
 
     def _advance(self, actions: Mapping[Any, Any], there: list[Any]) -> tuple[list[Outcome], dict[Any, Any], Any]:
         """A step: what came of it, what those see who act next, and what the environment says beside that."""
@@ -248,22 +255,38 @@ class ParallelSimulation:
         if self.with_state:
             self.state = self.next_state = np.array(self.env.state())
 
-    def _check_known(self, there: Iterable[Any]) -> None:
-        for agent in there:
+    def _check_seen(self, observations: Mapping[Any, Any]) -> None:
+        for agent, seen in observations.items():
             if agent not in self._returns:
                 raise ValueError(f"agent {agent!r} is there, whom possible_agents does not list")
+            if self.checks is not None:
+                try:
+                    self.checks[agent](seen)
+                except WrongValueError as error:
+                    raise WrongValueError(f"the observation of agent {agent!r} is {error}") from error
 
-    def _tell(self, infos: Any) -> None:
-        self.infos = {agent: dict(info) for agent, info in infos.items() if info and agent in self.observations}
+    def _check_rewards(self, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            if math.isnan(outcome.reward):
+                raise ValueError(f"the reward of agent {outcome.agent!r} is nan, which is no number")
+
+    def _at(self) -> str:
+        return f"(seed {self.seed}, episode {self._number}, step {self.steps - self._began})"
 
     def _error(self, what: str, error: Exception) -> SimulationError:
-        at = f"(seed {self.seed}, episode {self._number}, step {self.steps - self._began})"
         remedy = "" if self.restarting else '; fix it, or restart it with on_error="restart"'
         if isinstance(error, KeyError) and self.env is not None and error.args[:1] and error.args[0] in self.possible:
             fact = f"gave no answer for agent {error.args[0]!r} in {what}, or was given no action of it"
             if error.args[0] in self.ended:  # whose answers are not looked at
                 fact = f"wants an action of agent {error.args[0]!r}, which has ended, but is still in its agents"
                 remedy = "; let agents leave where they end"
+        elif isinstance(error, WrongValueError):
+            fact = f"answered {what} wrongly: {error}"
         else:
             fact = f"failed in {what}: {in_words(error)}"
-        return SimulationError(f"{self.path} {at} {fact}{remedy}", self.index, self.seed)
+        return SimulationError(f"{self.path} {self._at()} {fact}{remedy}", self.index, self.seed)
+
+
+def said(infos: Any, agents: Collection[Any]) -> dict[Any, dict[str, Any]]:
+    """What infos say of agents, where they say anything."""
+    return {agent: dict(info) for agent, info in (infos or {}).items() if info and agent in agents}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Space: TypeAlias = spaces.Space[Any]
 Write: TypeAlias = Callable[[Any, int, Any], None]
 Read: TypeAlias = Callable[[Any], Any]
+Check: TypeAlias = Callable[[Any], None]
 
 
 class WrongValueError(ValueError):
@@ -135,6 +136,26 @@ def rows_writer(space: Space) -> Callable[[Any, list[int] | EllipsisType, list[A
         return True
 
     return write
+
+
+def checker(space: Space) -> Check:
+    """A function that raises `WrongValueError` for a value that the `writer` of the space would not write.
+
+    >>> from gymnasium.spaces import Discrete
+    >>> checker(Discrete(2))(2)
+    Traceback (most recent call last):
+    reactors.rl.envs.spaces.WrongValueError: 2, which is not in 0 to 1
+    """
+    dtype, shape = where = array_type(space)
+    if dtype is None:
+        return lambda _: None
+    put, room = writer(space), rows(where, 1)
+
+    def check(value: Any) -> None:
+        if not shape or value.__class__ is not np.ndarray or value.dtype != dtype or value.shape != shape:
+            put(room, 0, value)
+
+    return check
 
 
 def _keep(block: Any, i: int, value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.envs.agents.masks import MASK, mask_of, unmasked, without_mask
+from reactors.rl.envs.agents.masks import MASK, checks_of, mask_of, unmasked, without_mask
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.snapshots import snapshot
@@ -60,6 +60,7 @@ class AgentsGroup(Share):
                 simulation_of(
                     own(make), turns=cast.turns, restarting=self.on_error == "restart", index=self.first + e,
                     path=f"{path}: environment {self.first + e}", with_state=self.layout.with_state,
+                    checks=checks_of(cast),
                 )
             )  # fmt: skip
         self.at[0] = 0
@@ -97,12 +98,12 @@ class AgentsGroup(Share):
                 if cut:
                     truncated[e, i] = True
                 led_to[agent] = observation
-            self._write(next_observations, e, simulation, led_to)
+            self._write(next_observations, e, led_to)
             now = simulation.observations
             if [*led_to] == [*now] and all(map(is_, led_to.values(), now.values())):
                 observations[e] = next_observations[e]  # as they mostly are
             else:
-                self._write(observations, e, simulation, now)
+                self._write(observations, e, now)
             self._look(records, e, simulation)
             infos += self._told(e, simulation)
         self.at[0] = 0
@@ -132,7 +133,7 @@ class AgentsGroup(Share):
         mask = mask_of(simulation, agent, given, self.layout.cast.actions[i], masked=True)
         return True if mask is None else mask
 
-    def _write(self, block: Any, e: int, simulation: ParallelSimulation, observations: Mapping[Any, Any]) -> None:
+    def _write(self, block: Any, e: int, observations: Mapping[Any, Any]) -> None:
         """Write what agents of environment e see into its row, all at once if it lies there as they give it."""
         layout = self.layout
         seen = [*observations.values()]
@@ -142,10 +143,7 @@ class AgentsGroup(Share):
             return
         for agent, each in zip(observations, seen, strict=True):
             i = self.number_of[agent]
-            try:
-                self.put[i](layout.observations.column(block, i), e, each)
-            except WrongValueError as error:
-                raise simulation.error(f"the observation of agent {agent!r} is {error}") from error
+            self.put[i](layout.observations.column(block, i), e, each)
 
     def _write_state(self, block: Any, e: int, simulation: ParallelSimulation, state: Any) -> None:
         assert self.put_state is not None
@@ -180,7 +178,7 @@ class AgentsGroup(Share):
         for e, simulation in enumerate(self.simulations):
             self.at[0] = e + 1
             simulation.begin_with(seeds[self.first + e])
-            self._write(records["observations"], e, simulation, simulation.observations)
+            self._write(records["observations"], e, simulation.observations)
             self._look(records, e, simulation)
             infos += self._told(e, simulation)
         self.at[0] = 0

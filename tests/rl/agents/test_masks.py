@@ -158,7 +158,7 @@ def test_a_mask_of_the_end_does_not_hold_for_the_beginning(algorithm: Any, last:
     ids=["late", "nothing", "narrow"],
 )
 def test_masks_that_are_none_end_the_run(algorithm: Any, workers: int, mask: Any, said: str) -> None:
-    with pytest.raises(ReactionError, match=rf"main.actors\[\d\] \(seed \d+\): {said}"):
+    with pytest.raises(ReactionError, match=rf"main.actors\[\d\]: environment \d \(seed \d+, .*\): {said}"):
         trained(algorithm, partial(Masking, mask), workers)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reactors import rl
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, ReactionError
 from tests.rl.agents.comers import Comers
 
 if TYPE_CHECKING:
@@ -32,6 +32,23 @@ def test_it_is_the_same_on_any_number_of_workers(mode: Any) -> None:
     assert len({run.digest for run in runs}) == 1
     assert len({run.result.digest for run in runs}) == 1
     np.testing.assert_array_equal(runs[0].weights, runs[2].weights)
+
+
+class Wide(Comers):
+    """Sees too much at its third step, and says nothing."""
+
+    def step(self, actions: Any) -> Any:
+        observations, *told, _ = super().step(actions)
+        return {agent: np.zeros(7) if self.at == 3 else seen for agent, seen in observations.items()}, *told, None
+
+
+def test_an_environment_that_observes_what_it_must_not_is_named_or_made_again() -> None:
+    wide: dict[str, Any] = {"env": Wide, "total_steps": 64, "seed": 3, "actors": 2}
+    with pytest.raises(
+        ReactionError, match=r"environment 0 \(seed \d+, episode 0, step 3\) answered step wrongly: the observation of"
+    ):
+        rl.train(rl.IPPO(**SMALL), **wide)
+    assert np.isfinite(rl.train(rl.IPPO(**SMALL), **wide, on_error="restart").weights).all()
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"share": None}])

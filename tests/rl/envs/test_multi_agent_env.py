@@ -109,8 +109,8 @@ class Relay(pettingzoo.ParallelEnv[str, Any, Any]):
         "carrier": (gym.spaces.Dict(load=gym.spaces.Discrete(9)), gym.spaces.Box(-1, 1, (1,), np.float32)),
     }
 
-    def __init__(self, breaks: int = -1, lost: bool = False) -> None:
-        self.breaks, self.lost, self.lived = breaks, lost, 0
+    def __init__(self, breaks: int = -1, lost: bool = False, wide: int = -1) -> None:
+        self.breaks, self.lost, self.wide, self.lived = breaks, lost, wide, 0
         self.buffer = np.zeros(2, np.float32)  # which all observations of the scout are
 
     def observation_space(self, agent: str) -> Any:
@@ -140,6 +140,8 @@ class Relay(pettingzoo.ParallelEnv[str, Any, Any]):
         over = {"scout": self.t == 2, "carrier": self.t == 5}
         self.agents = ["scout"] if self.t < 2 else ["carrier"] if self.t < 5 else []
         observations = {} if self.lost else self.observe()
+        if self.lived == self.wide:
+            observations["scout"] = np.zeros(3)
         rewards = {"scout": 1.0, "carrier": 10.0}
         return observations, rewards, over, dict.fromkeys(over, False), {}
 
@@ -250,8 +252,10 @@ def test_what_an_environment_writes_over_stays_as_it_was_told() -> None:
     assert main.reader.said == [(0.0,), (1.0,), (2.0, 0.0), (0.0, 1.0), (1.0, 2.0)]
 
 
-def test_a_broken_environment_is_made_again_and_all_agents_truncated() -> None:
-    main = Race(seed=7, on_error="restart", breaks=2)
+@pytest.mark.parametrize("fault", ["breaks", "wide"])
+def test_a_broken_environment_is_made_again_and_all_agents_truncated(fault: str) -> None:
+    faults: dict[str, Any] = {fault: 2}
+    main = Race(seed=7, on_error="restart", **faults)
     rx.run(main, fast=True, timeout="3 us")
     assert main.log.lines[2] == (0, None, [0, None], [False, None], [True, None], 1)
     assert main.env.restarts == 1
@@ -262,6 +266,10 @@ def test_a_broken_environment_is_made_again_and_all_agents_truncated() -> None:
     ("kwargs", "message"),
     [
         ({"breaks": 2}, r"main\.env \(seed 7, episode 0, step 2\) failed in step: OSError: no more fuel; fix it"),
+        (
+            {"wide": 2},
+            r"main\.env \(seed 7, episode 0, step 2\) answered step wrongly: the observation of agent 'scout' is an .*",
+        ),
         ({"lost": True}, r"main\.env \(seed 7, episode 0, step 1\) gave no answer for agent 'scout' in step"),
     ],
 )

@@ -377,6 +377,8 @@ class Breaking(Comers):
             os._exit(3)
         if self.wrong == "sees":
             return {agent: np.zeros(7) for agent in answer[0]}, *answer[1:]
+        if self.wrong == "mute":
+            return *answer[:4], None
         self.agents.append("stranger")
         return {**answer[0], "stranger": np.zeros(3)}, *answer[1:]
 
@@ -392,7 +394,10 @@ def three_steps(envs: rl.MultiAgentVectorEnv) -> Any:
     [
         ("raises", r"environment 2 \(seed 8, episode 0, step 3\) failed in step: ZeroDivisionError: bumped; fix it"),
         ("reset", r"environment 2 \(seed 8, episode 0, step 0\) "),
-        ("sees", r"environment 2 \(seed 8\): the observation of agent '._.' is an array of shape \(7,\)"),
+        (
+            "sees",
+            r"environment 2 \(seed 8, episode 0, step 3\) answered step wrongly: the observation of agent '._.' is an",
+        ),
         ("comes", "agent 'stranger' is there, whom possible_agents does not list"),
     ],
 )
@@ -406,9 +411,16 @@ def test_an_environment_that_breaks_is_named_with_its_seed(wrong: str, said: str
     envs.close()
 
 
+def test_infos_that_are_none_say_nothing() -> None:
+    envs = rl.MultiAgentVectorEnv(partial(Breaking, "mute"), num_envs=4, workers=1)
+    assert three_steps(envs)[-1]["info"] == {}
+    envs.close()
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_environment_that_breaks_is_made_again_and_its_agents_truncated(workers: int) -> None:
-    envs = rl.MultiAgentVectorEnv(Breaking, num_envs=4, workers=workers, on_error="restart")
+@pytest.mark.parametrize(("wrong", "said"), [("raises", "ZeroDivisionError: bumped"), ("sees", "of shape (7,)")])
+def test_an_environment_that_breaks_is_made_again_and_its_agents_truncated(wrong: str, said: str, workers: int) -> None:
+    envs = rl.MultiAgentVectorEnv(partial(Breaking, wrong), num_envs=4, workers=workers, on_error="restart")
     envs.reset(seed=6)
     envs.step(np.zeros((4, 3), int))
     before, _, _, _, infos = envs.step(np.zeros((4, 3), int))
@@ -420,7 +432,7 @@ def test_an_environment_that_breaks_is_made_again_and_its_agents_truncated(worke
     np.testing.assert_array_equal(infos["next_observations"][2], before[2])
     assert infos["ended"].tolist() == [False, False, True, False]
     assert infos["episodes"][0].failed
-    assert "ZeroDivisionError: bumped" in infos["restarted"][2]
+    assert said in infos["restarted"][2]
     assert envs.restarts == 1
     assert envs.call("seed") == (6, 7, seed_of(8, 1), 9)
     envs.close()

@@ -9,10 +9,10 @@ import numpy as np
 from reactors.rl.checkpoints.agents import agents_form, agents_state, restore_agents
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.dataflow.agents.states import States
-from reactors.rl.envs.agents.masks import mask_of, unmasked
+from reactors.rl.envs.agents.masks import checks_of, mask_of, unmasked
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
-from reactors.rl.envs.spaces import WrongValueError, reader, rows_writer, writer
+from reactors.rl.envs.spaces import reader, rows_writer, writer
 from reactors.rl.errors import NotFiniteError, SimulationError
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class AgentsRollout:
         self.simulations = [
             simulation_of(
                 self.make, turns=self.cast.turns, seed=seed_of(seed, self.first_env + e),
-                restarting=self.on_error == "restart", path=path, with_state=own_state, index=self.first_env + e,
+                restarting=self.on_error == "restart", path=f"{path}: environment {self.first_env + e}",
+                with_state=own_state, index=self.first_env + e, checks=checks_of(self.cast),
             )
             for e in range(self.shape[1])
         ]  # fmt: skip
@@ -229,11 +230,8 @@ class _TeamRows:
         places = ... if len(agents) == len(self.who) else [j for j, _ in agents]
         if self.put_together(block, places, seen):
             return
-        for (j, agent), each in zip(agents, seen, strict=True):
-            try:
-                self.put(block, j, each)
-            except WrongValueError as error:
-                raise simulation.error(f"the observation of agent {agent!r} is {error}") from error
+        for (j, _), each in zip(agents, seen, strict=True):
+            self.put(block, j, each)
 
     def choose(self, t: int, actions: NDArray[Any], remembered: Mapping[str, NDArray[Any]]) -> None:
         """What they do, and what the policy remembers of it."""

@@ -7,19 +7,20 @@ which neither says anything may do all.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
 
-from reactors.rl.envs.spaces import WrongValueError
+from reactors.rl.envs.spaces import WrongValueError, checker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.envs.agents.cast import Cast
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
-    from reactors.rl.envs.spaces import Space
+    from reactors.rl.envs.spaces import Check, Space
 
 OBSERVATION, MASK = "observation", "action_mask"
 
@@ -97,6 +98,18 @@ def mask_of(
             "agent be absent"
         )
     return None
+
+
+def checks_of(cast: Cast) -> dict[Any, Check]:
+    """By agent, what raises `WrongValueError` for an observation that is none, whatever its mask."""
+    checks = {agent: checker(space) for agent, space in zip(cast.agents, cast.observations, strict=True)}
+    if not cast.masked:
+        return checks
+    return {agent: partial(_check_beside_mask, check) for agent, check in checks.items()}
+
+
+def _check_beside_mask(check: Check, observation: Any) -> None:
+    check(unmasked(observation, {})[0])
 
 
 def seen_by(simulation: ParallelSimulation, cast: Cast) -> dict[Any, tuple[Any, NDArray[np.bool_] | None]]:

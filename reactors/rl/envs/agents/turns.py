@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reactors.rl.envs.parallel_simulation import Outcome, ParallelSimulation
+from reactors.rl.envs.parallel_simulation import Outcome, ParallelSimulation, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ class TurnSimulation(ParallelSimulation):
     def _reset(self, seed: int | None) -> None:
         self.env.reset(seed=seed)
         self.observations, infos = self._turn()
-        self._tell(infos)
+        self.infos = said(infos, self.observations)
 
     def _turn(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
         """The observation and info of the agent whose turn it is; empty when all is over."""
