@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 import pettingzoo
 import pytest
@@ -14,6 +15,7 @@ from reactors.rl.contract.agents import actions_of
 from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
 from reactors.rl.envs.agents.sources import agents_maker, cast_of
+from reactors.rl.envs.agents.turns import TurnSimulation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +55,53 @@ def test_one_acts_at_a_time_and_both_are_told_the_end() -> None:
     np.testing.assert_array_equal(rows["reward"], np.zeros_like(rows["reward"]))  # one's gain is the other's loss
     chosen = np.take_along_axis(rows["masks"], rows["action"][..., None], 3)[..., 0]
     assert chosen[rows["acted"]].all()
+
+
+class Shot(pettingzoo.AECEnv[Any, Any, Any]):
+    """Three take turns; the first ends the third, who is given 7 before its turn comes and it leaves."""
+
+    metadata: dict[str, Any] = {"name": "shot"}  # noqa: RUF012 - as PettingZoo has it
+    possible_agents = ["a", "b", "c"]  # noqa: RUF012 - likewise
+
+    def observation_space(self, agent: str) -> Any:
+        return gym.spaces.Discrete(9)
+
+    def action_space(self, agent: str) -> Any:
+        return gym.spaces.Discrete(2)
+
+    def observe(self, agent: str) -> int:
+        return self.t
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        self.t, self.agents, self.agent_selection = 0, [*self.possible_agents], "a"
+        self.rewards, self._cumulative_rewards = dict.fromkeys(self.agents, 0.0), dict.fromkeys(self.agents, 0.0)
+        self.terminations, self.truncations = dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+
+    def step(self, action: Any) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            self.agent_selection = "a"
+            return
+        self.t += 1
+        self.rewards = dict.fromkeys(self.agents, 0.0) | {agent: 1.0}
+        if self.t == 1:
+            self.terminations["c"] = True
+        elif self.t == 2:
+            self.rewards["c"] = 7.0
+        self.agent_selection = "bca"[self.t - 1]
+
+
+def test_who_has_ended_is_given_nothing_more_though_its_turn_to_leave_is_yet_to_come() -> None:
+    sim = TurnSimulation(Shot, seed=1)
+    sim.reset()
+    told = [[(each.agent, each.reward, each.terminated) for each in sim.step({agent: 0})] for agent in "aba"]
+    assert told == [
+        [("a", 1.0, False), ("b", 0.0, False), ("c", 0.0, True)], [("a", 0.0, False), ("b", 1.0, False)],
+        [("a", 1.0, False), ("b", 0.0, False)],
+    ]  # fmt: skip
+    sim.close()
 
 
 @pytest.mark.parametrize("kind", [rl.IPPO, rl.MAPPO])

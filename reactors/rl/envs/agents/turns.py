@@ -32,7 +32,8 @@ def simulation_of(make: Callable[[], Any], *, turns: bool | None = None, **optio
 class TurnSimulation(ParallelSimulation):
     """An AEC environment made by `make`, in which only the agent whose turn it is is present.
 
-    Outcomes are of all agents in play: the reward of each in this step, and whether its episode is over.
+    Outcomes are of all agents in play: the reward of each in this step, and whether its episode is over. One that has
+    ended is out of play, though the environment lists it until its turn comes.
 
     >>> import pettingzoo
     >>> sim = TurnSimulation(lambda: pettingzoo.make("aec", "classic/tictactoe_v3"), seed=1)
@@ -61,7 +62,7 @@ class TurnSimulation(ParallelSimulation):
 
     def _advance(self, actions: Mapping[Any, Any], there: list[Any]) -> tuple[list[Outcome], dict[Any, Any], Any]:
         env, (agent,) = self.env, there
-        playing = list(env.agents)
+        playing = [each for each in env.agents if not (env.terminations[each] or env.truncations[each])]
         env.step(actions[agent])
         outcomes = [
             Outcome(
