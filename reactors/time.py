@@ -19,6 +19,7 @@ from reactors_runtime.spelling import EXACT
 Duration: TypeAlias = str | timedelta | int
 
 LONGEST: int = lib.RX_FOREVER_NS  # what fits the core's 64 bits: 292 years
+LONGEST_DEADLINE: int = LONGEST - 1  # for the core takes the longest duration for none
 
 _UNITS = {
     name: ns

@@ -24,6 +24,7 @@ from reactors.model.native import Native
 from reactors.model.ports import Input, Port
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import BuiltinTrigger, Stop
+from reactors.time import LONGEST_DEADLINE
 from reactors_runtime.program import NativeFunction
 from reactors_runtime.program import Reaction as Row
 
@@ -160,7 +161,7 @@ def _check_assignment(place: Place, reaction: Reaction[Any], at: Location, use: 
 
 
 def _deadline(place: Place, reaction: Reaction[Any], limit: Duration) -> int:
-    return resolved_duration(limit, "deadline", _of(reaction, place), place.reactor)
+    return min(resolved_duration(limit, "deadline", _of(reaction, place), place.reactor), LONGEST_DEADLINE)
 
 
 def _stop_offset(place: Place, reaction: Reaction[Any], stop: Stop) -> tuple[int, int]:

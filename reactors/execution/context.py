@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reactors.errors import ArgumentError, UndeclaredAccessError
+from reactors.time import LONGEST_DEADLINE
 from reactors_runtime._core import lib
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Context:
                 f"{reactor.path}.{reaction}: update_deadline() needs a reaction that declares a deadline, and what to "
                 f"run when it is missed: @{reaction}.deadline(...)"
             )
-        self._engine.set_deadline(ns)
+        self._engine.set_deadline(min(ns, LONGEST_DEADLINE))
 
     def set_mode(self, mode: Mode) -> None:
         """Enter a mode when this tag is over, as the reaction that runs now has declared."""

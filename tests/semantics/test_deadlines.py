@@ -3,6 +3,8 @@
 import time
 from typing import Any
 
+import pytest
+
 import reactors as rx
 from tests.oracle.ways import TOGETHER, note, trace
 
@@ -236,6 +238,35 @@ def test_update_deadline_changes_it_from_now_on() -> None:
             (200, 0, "now", True),
         ]
     }
+
+
+@pytest.mark.parametrize("first", [2**63 - 1, 50])
+def test_the_longest_deadline_is_one_and_can_be_updated(first: int) -> None:
+    """Deadlines 5: also where the new one, or the one before, is the longest duration that there is."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 100)
+
+            @rx.reaction(tick)
+            def before(self) -> None:
+                time.sleep(20e-9)
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                note(self, "in time", self.check_deadline())
+                self.update_deadline(2**63 - 1 if first == 50 and self.tag.time == 0 else 10)
+
+            @work.deadline(first)
+            def late(self) -> None:
+                note(self, "late")
+                self.update_deadline(2**63 - 1)
+
+        return Main()
+
+    events = trace(program, clock=sleepy, ways=TOGETHER, timeout=300)["main"]
+    kept = ["in time", "late", "in time"]
+    assert [event[2] for event in events] == (["in time", *kept] if first == 50 else [*kept, "late"])
 
 
 def test_what_must_run_before_a_reaction_with_a_deadline_inherits_it() -> None:
