@@ -140,7 +140,7 @@ def run(
     to_compare(digest, journal, journal_states, machines)
     outside_world(fast, clock, record, replay)
     if machines is not None:
-        several(machines)
+        several(machines, backend)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     reactor = main.main if isinstance(main, Graph) else whole(main)
     with claimed(reactor), contextlib.ExitStack() as stack:

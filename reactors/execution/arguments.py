@@ -83,10 +83,14 @@ def to_compare(digest: object, journal: str | os.PathLike[str] | None, states: o
         )
 
 
-def several(machines: object) -> None:
-    """Refuse what are no machines."""
+def several(machines: object, backend: str) -> None:
+    """Refuse what are no machines, and a backend that has none."""
     if not hasattr(machines, "gathered"):
         raise ArgumentError(f"machines of rx.run is {machines!r}; write rx.Machines(count=2)")
+    if backend not in {"auto", "process"}:
+        raise ArgumentError(
+            f"backend of rx.run is {backend!r} beside machines, on which each worker is a process; leave it out"
+        )
 
 
 def chosen(backend: str, workers: int) -> str:

@@ -53,6 +53,7 @@ class Machines:
         count: object = self.count
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise ArgumentError(f"count of rx.Machines is {self.count!r}; write how many there are, this one included")
+        self._check_names()
         if self.listen is not None:
             if self.ray is not None:
                 raise ArgumentError("rx.Machines has listen and ray; leave one out: Ray's machines find this one alone")
@@ -70,6 +71,16 @@ class Machines:
         if self.resources is not None and self.ray is None:
             raise ArgumentError("resources of rx.Machines are for Ray; write ray='auto', too, or leave them out")
         duration(self.patience, "patience of rx.Machines")
+
+    def _check_names(self) -> None:
+        for name, wanted in (("listen", 'an address, "10.0.0.1:7777"'), ("ray", '"auto", or an address')):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, str):
+                raise ArgumentError(f"{name} of rx.Machines is {given!r}; write {wanted}")
+        for name in ("token_file", "certificate", "key"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, str | os.PathLike):
+                raise ArgumentError(f"{name} of rx.Machines is {given!r}; write the name of a file")
 
     def machine_of(self, workers: int) -> tuple[int, ...]:
         """The machine of each of `workers` workers, which are shared out equally. Raises `ArgumentError`.

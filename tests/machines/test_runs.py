@@ -268,6 +268,7 @@ class Unsendable(rx.Reactor):
     [
         ({"workers": 3}, "workers of rx.run is 3, on 2 machines; it is how many there are on all of them"),
         ({"machines": 2}, "machines of rx.run is 2; write rx.Machines"),
+        ({"backend": "thread"}, "backend of rx.run is 'thread' beside machines, on which each worker is a process"),
     ],
 )
 def test_what_machines_cannot_do_is_refused(options: dict[str, Any], said: str) -> None:
@@ -280,6 +281,10 @@ def test_what_machines_cannot_do_is_refused(options: dict[str, Any], said: str) 
     [
         ({"count": 0}, "count of rx.Machines is 0"),
         ({"listen": "here"}, "listen of rx.Machines: 'here' is no address"),
+        ({"listen": 7777}, "listen of rx.Machines is 7777; write an address"),
+        ({"ray": True}, 'ray of rx.Machines is True; write "auto", or an address'),
+        ({"listen": "127.0.0.1:0", "token_file": 3}, "token_file of rx.Machines is 3; write the name of a file"),
+        ({"certificate": b"c"}, "certificate of rx.Machines is b'c'; write the name of a file"),
         ({"listen": "127.0.0.1:0"}, "listens without a token"),
         ({"listen": "127.0.0.1:0", "ray": "auto"}, "has listen and ray; leave one out"),
         ({"resources": {"GPU": 1}}, "resources of rx.Machines are for Ray"),
