@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain, count, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -37,21 +38,29 @@ def diff_command(one: Path, other: Path, *, values: bool) -> None:
     """
     if values and not (one.is_dir() and other.is_dir()):
         raise click.UsageError("--values is for two folders of training, which can be executed again")
-    comparison = _compared(one, other)
+    if said := _same_in_other_parts(one, other):
+        click.echo(said)
+        return
+    comparison, same = _compared(one, other)
     click.echo("\n".join(lines(comparison)))
+    if comparison.divergence is None:
+        same, said = _decided(one, other, comparison, same=same)
+        if same != comparison.same:
+            click.echo(said)
     if values and comparison.divergence is not None and comparison.divergence.ports:
         click.echo("executed again up to there:")
         with reported():
             click.echo("\n".join(_distances(one, other, comparison, comparison.divergence)))
-    sys.exit(0 if comparison.same else 1)
+    sys.exit(0 if same else 1)
 
 
-def journal_in(path: Path) -> Path:
-    """The journal that a file is, or that a run's folder has."""
+def journals_in(path: Path) -> list[Path]:
+    """The journal that a file is, or those that a run's folder has: one more each time that it was resumed."""
     if not path.is_dir():
-        return path
-    found = path / "values.rxj"
-    if not found.exists():
+        return [path]
+    names = chain(["values.rxj"], (f"values-{number}.rxj" for number in count(2)))
+    found = [*takewhile(Path.exists, map(path.joinpath, names))]
+    if not found:
         raise JournalError(f"{path} has no values.rxj; reactors train --journal-values writes one")
     return found
 
@@ -87,14 +96,21 @@ def parting(runs: Mapping[str, Path]) -> Iterator[str]:
     with_journal = {name: folder for name, folder in runs.items() if (folder / "values.rxj").exists()}
     (first, folder), *others = with_journal.items() or [("", Path())]
     for name, other in others:
+        if said := _same_in_other_parts(folder, other):
+            yield f"{first} and {name}: {said}"
+            continue
         try:
-            comparison = Comparison(Journal(journal_in(folder)), Journal(journal_in(other)))
+            comparison, same = _first_unlike(folder, other)
         except JournalError as error:
             yield str(error)
             continue
         found = comparison.divergence
         equal = f"{comparison.compared:,} equal executions"
         if found is None:
+            same, said = _decided(folder, other, comparison, same=same)
+            if same != comparison.same:
+                yield f"{first} and {name}: {said}"
+                continue
             yield f"{first} and {name} do the same: {equal}" + (f"; {comparison.longer}" if comparison.longer else "")
         else:
             settings = ", ".join(map(str, comparison.settings[:3]))
@@ -119,34 +135,85 @@ def _once_more(folder: Path, algorithm: str | None, env: str | None) -> tuple[bo
 
 
 def _same(one: Path, other: Path) -> tuple[bool, str]:
-    """Whether two runs did the same, and in words: by their journals, or by the digests of trainings without them."""
-    if one.is_dir() and other.is_dir() and not all((each / "values.rxj").exists() for each in (one, other)):
-        mine, its = _digest(one), _digest(other)
-        if mine == its:
-            return True, f"the same: digest {mine}"
-        return False, f"their digests differ: {mine} and {its}; of runs with --journal-values, reactors diff says where"
-    comparison = _compared(one, other)
-    divergence = comparison.divergence
-    if comparison.same:
+    """Whether two runs did the same, and in words: by their journals, or by the digests of trainings without them.
+
+    Journals of one that was resumed overlap, or have a gap, if it was interrupted: there, too, digests decide.
+    """
+    if one.is_dir() and other.is_dir() and not all(_has_one(each) for each in (one, other)):
+        found = _by_digests(one, other)
+        if found is None:
+            lacks = next(each for each in (one, other) if _digest(each) is None)
+            fact = (
+                "journals of a run that was resumed, and no digest"
+                if _has_some(lacks)
+                else "neither values.rxj nor a digest"
+            )
+            click.echo(f"Error: {lacks} has {fact}, for the run has not ended", err=True)
+            sys.exit(2)
+        same, said = found
+        return same, said if same else f"{said}; of runs with --journal-values, reactors diff says where"
+    comparison, same = _compared(one, other)
+    if (divergence := comparison.divergence) is not None:
+        return False, f"they part at {divergence.tag}, in {divergence.path}"
+    return _decided(one, other, comparison, same=same)
+
+
+def _has_some(folder: Path) -> bool:
+    return (folder / "values.rxj").exists()
+
+
+def _has_one(folder: Path) -> bool:
+    return _has_some(folder) and len(journals_in(folder)) == 1
+
+
+def _decided(one: Path, other: Path, comparison: Comparison, *, same: bool) -> tuple[bool, str]:
+    """Whether two runs did the same whose journals do not part, and in words: digests are also of what has none."""
+    found = _by_digests(one, other) if one.is_dir() and other.is_dir() else None
+    if found is not None and found[0] != comparison.same:
+        return found
+    if same or (found is not None and comparison.same):
         return True, f"the same: {comparison.compared:,} executions"
-    return False, comparison.longer if divergence is None else f"they part at {divergence.tag}, in {divergence.path}"
+    return False, comparison.longer or f"one of {one} and {other} was resumed more often, and has more journals"
 
 
-def _digest(folder: Path) -> str:
+def _same_in_other_parts(one: Path, other: Path) -> str:
+    """That two trainings are the same, though one was interrupted more often, and journals tell of that; or nothing."""
+    if not (one.is_dir() and other.is_dir() and _has_some(one) and _has_some(other)):
+        return ""
+    found = None if len(journals_in(one)) == len(journals_in(other)) else _by_digests(one, other)
+    return found[1] if found is not None and found[0] else ""
+
+
+def _by_digests(one: Path, other: Path) -> tuple[bool, str] | None:
+    """Whether two trainings have the same digest, and in words; None if one of them has not ended."""
+    mine, its = _digest(one), _digest(other)
+    if mine is None or its is None:
+        return None
+    return mine == its, f"the same: digest {mine}" if mine == its else f"their digests differ: {mine} and {its}"
+
+
+def _digest(folder: Path) -> str | None:
     """Of the training in a folder, if it has ended."""
     found: str | None = run_in(folder, None, None).result.get("digest")
-    if found is None:
-        click.echo(f"Error: {folder} has neither values.rxj nor a digest, for the run has not ended", err=True)
-        sys.exit(2)
     return found
 
 
-def _compared(one: Path, other: Path) -> Comparison:
+def _compared(one: Path, other: Path) -> tuple[Comparison, bool]:
     try:
-        return Comparison(Journal(journal_in(one)), Journal(journal_in(other)))
+        return _first_unlike(one, other)
     except JournalError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
+
+
+def _first_unlike(one: Path, other: Path) -> tuple[Comparison, bool]:
+    """The first of their journals that are not the same, or the last ones; and whether all are the same."""
+    mine, its = journals_in(one), journals_in(other)
+    for pair in zip(mine, its, strict=False):
+        comparison = Comparison(*map(Journal, pair))
+        if not comparison.same:
+            break
+    return comparison, comparison.same and len(mine) == len(its)
 
 
 @click.command("same", short_help="Whether two runs did the same.")
@@ -157,7 +224,8 @@ def _compared(one: Path, other: Path) -> Comparison:
 def same_command(one: Path, other: Path | None, *, algorithm: str | None, env: str | None) -> None:
     """Whether two runs did the same; the exit status says it: 0, or 1, or 2 if they cannot be compared.
 
-    ONE and OTHER are journals or folders of training; folders without values.rxj are compared by their digests. Without
+    ONE and OTHER are journals or folders of training; folders without values.rxj, or of runs that were resumed, are
+    compared by their digests. Without
     OTHER, the training in the folder ONE is trained once more, with the code that is there now: for `git bisect
     run reactors same DIR`, which finds the commit since which it learns something else. The status is 125, which makes
     git skip a commit, where it cannot be trained.

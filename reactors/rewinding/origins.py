@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """A beginning of a program: what is executed at tags before `first` is not executed from here."""
+    """A beginning of a program: what is executed at tags before `first` is not executed from here.
+
+    Nor is what is later than `ends`, if `cut` says why.
+    """
 
     name: str
     first: int  # ns
     begin: Callable[[], Timeline]
+    ends: int = 0  # ns
+    cut: str = ""
 
 
 class CanBegin(Protocol):
@@ -48,7 +53,9 @@ class CanBegin(Protocol):
     """Ns, of what is executed from there."""
     seed: int
     ends: int
-    """Ns, when the run was over."""
+    """Ns, when the run was over, or what can be executed from there."""
+    cut: str
+    """Why the run went on after that; empty: it did not."""
 
     def graph(self) -> Graph:
         """The program as it begins there."""
@@ -65,7 +72,7 @@ def of_folder(folder: str | os.PathLike[str], *, quiet: bool, **given: Any) -> l
             said: dict[str, Any] = {"seed": beginning.seed, "timeout": beginning.ends, "replay": None, "clock": None}
             return of_program(beginning.graph(), **said, quiet=quiet, debug=False).begin()
 
-        return Origin(beginning.name, beginning.first, begin)
+        return Origin(beginning.name, beginning.first, begin, beginning.ends, beginning.cut)
 
     return [*map(origin, found)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from reactors.errors import ArgumentError, ReactorWarning
+from reactors.errors import ArgumentError, ReactorWarning, ReplayError
 from reactors.graph import Graph
 from reactors.model.ports import Port
 from reactors.model.reactor import Reactor
@@ -49,7 +49,9 @@ class Replay:
     `main` is the program with its state at the current position, which at first is before the first reaction. It
     consists of the caller's own objects, updated on access.
 
-    Raises `ReplayError` for what no second run can repeat: external events without a log, the mode "free".
+    Raises `ReplayError` for what no second run can repeat: external events without a log, the mode "free". A training
+    that went on with another `total_steps` follows the schedules of then; what is between that place and its oldest
+    checkpoint is refused.
 
     >>> import reactors as rx
     >>> class Walk(rx.Reactor):
@@ -95,6 +97,8 @@ class Replay:
             ]
         else:
             self._origins = origins.of_folder(program, quiet=quiet, **training)
+        if cut := self._origins[0].cut:
+            callers.warn(cut, ReactorWarning)
         self._timeline_of(0)
 
     # ---- where it is ----
@@ -207,11 +211,17 @@ class Replay:
             return self.to(when, 1)
         tag = when if isinstance(when, Tag) else Tag(duration(when, "time of rx.Replay.to"), _LAST)
         at = max(i for i, origin in enumerate(self._origins) if origin.first <= tag.time or i == 0)
+        if (origin := self._origins[at]).cut and tag.time > origin.ends:
+            raise ReplayError(origin.cut)
         return self._went(self._timeline_of(at), Goal(tag=tag), lambda where: where.tag is None or where.tag <= tag)
 
     def end(self) -> Self:
         """Go to the end of the program, past all breakpoints; or to the reaction that raises an exception."""
-        return self._went(self._timeline, Goal(), lambda _: True)
+        cut = self._origins[self._at].cut
+        at = next((at for at, origin in enumerate(self._origins) if not origin.cut), None) if cut else self._at
+        if at is None:
+            raise ReplayError(cut)
+        return self._went(self._timeline_of(at), Goal(), lambda _: True)
 
     def go(self) -> Self:
         """Continue to the next breakpoint, or to the end."""

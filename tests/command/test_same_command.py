@@ -59,6 +59,28 @@ def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(tmp
     assert (status, "has neither values.rxj nor a digest" in text) == (2, True)
 
 
+@pytest.mark.usefixtures("fonts")
+def test_trainings_that_were_resumed_are_the_same_only_if_all_their_parts_are(tmp_path: Path) -> None:
+    """Each part has a journal of its own, and the learning rate of the second one falls over other steps."""
+    whole, parts, longer = (str(tmp_path / name) for name in ("whole", "parts", "longer"))
+    annealed = rl.A2C(num_envs=2, hidden=(8,), anneal=True)
+
+    def train(out: str, **options: Any) -> str:
+        given = {"total_steps": 120, "out": out, "journal_values": True, **options}
+        return rl.train(annealed, "CartPole-v1", **given).digest
+
+    train(whole)
+    for out, steps in ((parts, 120), (longer, 240)):
+        train(out, until=60)
+        train(out, resume=out, total_steps=steps, until=120)
+    for command in ("same", "diff"):
+        assert [said(command, parts, other)[0] for other in (whole, longer)] == [0, 1]
+    _, text = said("compare", parts, whole, longer, "-o", str(tmp_path / "curve.png"))
+    assert "parts and whole: the same: digest" in text
+    assert "parts and longer part after" in text
+    assert said("same", longer)[0] == 0  # trained once more, part by part
+
+
 def test_a_journal_alone_cannot_be_trained_once_more(tmp_path: Path) -> None:
     (tmp_path / "a.rxj").touch()
     status, text = said("same", str(tmp_path / "a.rxj"))

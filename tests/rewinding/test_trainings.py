@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,3 +89,29 @@ def test_until_stops_a_run_that_goes_on_as_if_it_had_not_been_stopped(tmp_path: 
     rest = rl.train(annealed, "CartPole-v1", total_steps=256, seed=1, resume=tmp_path / "one")
     assert np.array_equal(rest.weights, whole.weights)
     assert rest.digest == whole.digest
+
+
+def test_a_run_that_went_on_for_more_steps_follows_the_schedules_of_then(tmp_path: Path) -> None:
+    """Its learning rate falls over 128 steps, and from the checkpoint at 96 on over 320."""
+    annealed = rl.PPO(num_envs=2, horizon=16, epochs=1, hidden=(8,), anneal=True)
+    first = rl.train(annealed, "CartPole-v1", total_steps=128, until=96, out=tmp_path / "one")
+    early = rl.train(annealed, "CartPole-v1", total_steps=128, until=64)
+    done = rl.train(annealed, "CartPole-v1", total_steps=320, resume=tmp_path / "one", checkpoint_every=4)
+    with pytest.warns(rx.ReactorWarning, match=r"was resumed at round 3 with total_steps=320 instead of 128"):
+        r = rx.Replay(tmp_path / "one")
+    with r:
+        assert (weights(r.to("1 min")) == early.weights).all()
+        assert (weights(r.to("2 min")) == first.weights).all()
+        with pytest.raises(rx.ReplayError, match="from its start it is executed again only up to there"):
+            r.to("4 min")
+        assert (weights(r.to("8 min").end()) == done.weights).all()
+        assert (weights(r.to("2 min").end()) == done.weights).all()
+
+
+def test_without_schedules_a_run_that_went_on_is_one(tmp_path: Path) -> None:
+    rl.train(PPO, "CartPole-v1", total_steps=64, out=tmp_path / "one")
+    done = rl.train(PPO, "CartPole-v1", total_steps=128, resume=tmp_path / "one")
+    for path in (tmp_path / "one" / "checkpoints").iterdir():
+        shutil.rmtree(path)
+    with rx.Replay(tmp_path / "one") as r:
+        assert (weights(r.end()) == done.weights).all()

@@ -85,6 +85,11 @@ class PolicyGradient(Algorithm):
 
     alone: ClassVar[tuple[str, ...]] = ("normalise_observations", "normalise_rewards")
 
+    @property
+    def has_schedules(self) -> bool:
+        """If it anneals."""
+        return self.anneal
+
     def check(self, observation_space: Space, action_space: Space) -> None:
         """Also refuse to normalise vectors that a torso sees."""
         super().check(observation_space, action_space)

@@ -188,6 +188,11 @@ class Algorithm(ABC):
         check(made)
         return made
 
+    @property
+    def has_schedules(self) -> bool:
+        """Whether what it learns depends on the field `total_steps`."""
+        return any(field.name == "total_steps" for field in fields(self))
+
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         """Refuse spaces that it cannot take, and, for networks, torch defaults of another dtype or device."""
         if not self.tabular:

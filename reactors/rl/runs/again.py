@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.runs.run_folder import Leg
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,34 @@ class Beginning:
 
     run: RunFolder
     saved: Saved | None
+
+    @property
+    def total_steps(self) -> int:
+        """What the schedules cover that were followed from here on."""
+        return self.run.legs[self._leg].total_steps
+
+    @property
+    def _leg(self) -> int:
+        first = 0 if self.saved is None else self.saved.next_round
+        return max(i for i, leg in enumerate(self.run.legs) if leg.first <= first or i == 0)
+
+    @property
+    def _other(self) -> Leg | None:
+        """The first leg later on with other schedules: what was resumed from a checkpoint that may be gone by now."""
+        if not self.run.algorithm.has_schedules:
+            return None
+        return next((leg for leg in self.run.legs[self._leg :] if leg.total_steps != self.total_steps), None)
+
+    @property
+    def cut(self) -> str:
+        """Why nothing later than `ends` can be executed from here, though the run went on."""
+        if (other := self._other) is None:
+            return ""
+        return (
+            f"{self.run.path} was resumed at round {other.first} with total_steps={other.total_steps} instead of "
+            f"{self.total_steps}, so that from {self.name} it is executed again only up to there; later rounds are "
+            "from its checkpoints on"
+        )
 
     @property
     def name(self) -> str:
@@ -50,16 +79,19 @@ class Beginning:
 
     @property
     def ends(self) -> int:
-        """The logical time at which the run was over, or was to be, in ns."""
+        """The logical time at which the run was over, or was to be, or went on in another way, in ns."""
+        if (other := self._other) is not None:
+            return (other.first - 1) * ROUND + STOP
         steps = self.run.result.get("steps") or self.run.config["total_steps"]
         return (rounds_of(self.run.algorithm, steps) - 1) * ROUND + STOP
 
     def graph(self) -> rx.Graph:
         """The program as it begins there."""
         run = self.run
-        algorithm, spaces = run.algorithm, run.spaces
+        algorithm, spaces = run.algorithm.scheduled(self.total_steps), run.spaces
         algorithm.check(*spaces)
         said: dict[str, Any] = {name: run.config[name] for name in names("program", "run") if name in run.config}
+        said["total_steps"] = self.total_steps
         options = replace(Options(**said), view_every=None, checkpoint_every=None)
         learners = learners_of(algorithm, options)
         kind: Any = AgentsTraining if run.many else Training

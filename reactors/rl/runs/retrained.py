@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.options import names
@@ -15,9 +16,17 @@ if TYPE_CHECKING:
 
 
 def retrained(run: RunFolder, out: Path) -> Trained:
-    """Train as a run was trained, as far as it got, into another folder, with a journal of values."""
+    """Train as a run was trained, as far as it got, into another folder, with a journal of values.
+
+    Where it went on with another `total_steps`, it goes on there with that.
+    """
     said: dict[str, Any] = {name: run.config[name] for name in names("program", "run") if name in run.config}
-    return train(
-        run.algorithm, run.env, env_kwargs=run.env_kwargs, **said, until=run.result.get("steps"), out=out,
-        journal_values=True,
-    )  # fmt: skip
+    a_round, legs = run.algorithm.horizon * run.algorithm.num_envs, run.legs
+    changes = [after for leg, after in pairwise(legs) if after.total_steps != leg.total_steps]
+    ends = [*(leg.first * a_round for leg in changes), run.result.get("steps")]
+    for leg, until in zip([legs[0], *changes], ends, strict=True):
+        done = train(
+            run.algorithm, run.env, env_kwargs=run.env_kwargs, **{**said, "total_steps": leg.total_steps}, until=until,
+            out=out, resume=None if leg is legs[0] else out, journal_values=True,
+        )  # fmt: skip
+    return done

@@ -61,6 +61,13 @@ IN_PYTHON = Asking("rl.load(folder, env=...)", "rl.load(folder, algorithm=...)")
 ON_THE_COMMAND_LINE = Asking("--env FILE:CLASS", "--algorithm FILE:CLASS")
 
 
+class Leg(NamedTuple):
+    """A part of a run from `first`, a round, on: its schedules cover `total_steps`."""
+
+    first: int
+    total_steps: int
+
+
 class RunFolder:
     """The folder of a run; of a checkpoint in it, with the weights of then. `RunFolderError` if it is none.
 
@@ -190,7 +197,7 @@ class RunFolder:
     def facts(self) -> dict[str, Mapping[str, object]]:
         """What is to be known to make the run again: tables of names and values, by title."""
         config, result = self.config, self.result
-        nested = ("hyperparameters", "versions")
+        nested = ("hyperparameters", "versions", "legs")
         return {
             "Result": {name: value for name, value in result.items() if name not in {"versions", "journal"}},
             "Hyperparameters": config.get("hyperparameters", {}),
@@ -226,6 +233,12 @@ class RunFolder:
         except StateError as error:
             raise RunFolderError(f"{self.config_file} is not what a run writes: {error}") from error
         return found
+
+    @property
+    def legs(self) -> list[Leg]:
+        """From which rounds on it was trained for so many steps: its start, and where it was resumed."""
+        config = self.config
+        return [Leg(*each) for each in config.get("legs", [(0, config["total_steps"])])]  # of 0.1.0: only the last one
 
     @cached_property
     def result(self) -> dict[str, Any]:
@@ -427,6 +440,15 @@ class RunFolder:
 def folder_of(path: Path) -> Path:
     """The folder of the run to which a checkpoint belongs."""
     return path.parent.parent if path.parent.name == FOLDER else path.parent
+
+
+def legs_with(saved: Saved | None, total_steps: int) -> list[Leg]:
+    """Those of a run that begins, or goes on from a checkpoint, for so many steps in all."""
+    if saved is None:
+        return [Leg(0, total_steps)]
+    before = RunFolder(folder_of(saved.path))
+    earlier = before.legs if before.config_file.exists() else [Leg(0, total_steps)]
+    return [*(leg for leg in earlier if leg.first < saved.next_round), Leg(saved.next_round, total_steps)]
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

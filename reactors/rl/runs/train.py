@@ -48,7 +48,7 @@ from reactors.rl.runs.interruption import Interruption
 from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.machines import without_lost
 from reactors.rl.runs.past_policies import PastPolicy, past_policies
-from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
+from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of, legs_with
 from reactors.rl.runs.settings import defaults, file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
 
@@ -195,15 +195,15 @@ def _train(given: TrainCall) -> Trained:
     if options.resume is not None and out is None:
         out = folder_of(found(Path(options.resume)))
     check_out(out, options.checkpoint_every, options.video or None, options.view_every)
-    config = {
-        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train", many=many),
-        **options.kept("run"), "versions": versions(),
-    }  # fmt: skip
     with ExitStack() as stack:
         folder = None if out is None else RunFolder(Path(out))
         if folder is not None:
             stack.enter_context(folder.held())  # before its last checkpoint is read: another run would replace it
         saved = None if options.resume is None else _saved(Path(options.resume), program, rounds, algorithm)
+        config = {
+            **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train", many=many),
+            **options.kept("run"), "versions": versions(), "legs": legs_with(saved, options.total_steps),
+        }  # fmt: skip
         listeners = [*options.watch, *_writers(options.tensorboard, out, stack)]
         saving = None
         if folder is not None:
