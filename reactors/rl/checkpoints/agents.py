@@ -34,16 +34,25 @@ def agents_form(simulation: ParallelSimulation) -> dict[str, Any]:
     return {**counters, "returns": [0.0 for _ in simulation.possible], "env": [], "hidden": [], "seen": {}}
 
 
-def restore_agents(simulation: ParallelSimulation, state: Mapping[str, Any]) -> bool:
-    """Continue; the environment of `simulation` is made and reset already. Whether its episode goes on."""
+def restore_agents(simulation: ParallelSimulation, state: Mapping[str, Any]) -> tuple[bool, str]:
+    """Continue; the environment of `simulation` is made and reset already.
+
+    Returns whether its episode goes on, and why not, if the environment has told its state.
+    """
     for name in _COUNTERS:
         setattr(simulation, name, copy(state[name]))
-    if not state["env"]:
-        simulation._fresh = None if simulation.seed is None else seed_of(simulation.seed, simulation.steps)
-        simulation.reset()
-        return False
-    restore(simulation.env, state["env"])
-    simulation._returns = dict(zip(simulation.possible, state["returns"], strict=True))
-    for name, value in state["seen"].items():
-        setattr(simulation, name, lively(value))
-    return True
+    why = ""
+    if state["env"]:
+        try:
+            restore(simulation.env, state["env"])
+        except HiddenStateError as error:
+            why = str(error)
+            simulation.open_anew()  # it has taken on a part
+        else:
+            simulation._returns = dict(zip(simulation.possible, state["returns"], strict=True))
+            for name, value in state["seen"].items():
+                setattr(simulation, name, lively(value))
+            return True, ""
+    simulation._fresh = None if simulation.seed is None else seed_of(simulation.seed, simulation.steps)
+    simulation.reset()
+    return False, why

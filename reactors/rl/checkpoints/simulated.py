@@ -41,13 +41,23 @@ def simulation_form(simulation: Simulation) -> dict[str, Any]:
     return {**counters, "observations": simulation.observations, "envs": [], "hidden": []}
 
 
-def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> None:
-    """Continue; the environments of `simulation` are made and reset already."""
+def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> str:
+    """Continue; the environments of `simulation` are made and reset already.
+
+    Returns why an environment cannot go on that has told its state; it begins a new episode, too.
+    """
     for name in _COUNTERS:
         setattr(simulation, name, copy(state[name]))
+    why = ""
     for i, (env, seed) in enumerate(zip(state["envs"], simulation.seeds, strict=True)):
-        if env is None:
-            simulation.reset(i, seed=None if seed is None else seed_of(seed, simulation.steps))
-        else:
-            restore(simulation.envs[i], env)
-            simulation.observations[i] = state["observations"][i]
+        if env is not None:
+            try:
+                restore(simulation.envs[i], env)
+            except HiddenStateError as error:
+                why = why or str(error)
+                simulation.make_anew(i)  # it has taken on a part
+            else:
+                simulation.observations[i] = state["observations"][i]
+                continue
+        simulation.reset(i, seed=None if seed is None else seed_of(seed, simulation.steps))
+    return why

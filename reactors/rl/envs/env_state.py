@@ -1,19 +1,21 @@
 """Can an environment go on from where another one was?
 
 One that offers `state_dict()` and `load_state_dict(state)` can, and so can one, and its wrappers, whose attributes are
-plain: numbers, strings, arrays, generators, Gymnasium's running means, and lists, tuples, dicts and deques of these,
-beside what never changes (spaces, functions, classes). So are objects of classes written in Python that have such
-attributes alone: they go on in the objects that the new environment has in their places. Gymnasium's classic control
-and toy text are of that kind, and PettingZoo's wrappers and games without an engine. An environment with anything else
-in it, a physics engine or an emulator, is hidden: where it is cannot be known from outside.
+plain: numbers, strings, arrays, generators, members of enumerations, Gymnasium's running means, and lists, tuples,
+dicts and deques of these, beside its own methods and what never changes (spaces, functions, classes). So are objects of
+classes written in Python that have such attributes alone: they go on in the objects that the new environment has in
+their places, or in new ones, if their class is in the module of the environment. Gymnasium's classic control and toy
+text are of that kind, and PettingZoo's wrappers and games without an engine. An environment with anything else in it, a
+physics engine or an emulator, is hidden: where it is cannot be known from outside.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
-from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque
+from enum import Enum
+from functools import reduce
+from types import MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium as gym
@@ -24,14 +26,19 @@ from gymnasium.wrappers.utils import RunningMeanStd
 from reactors.errors import ReactorError
 from reactors.rl.encoding.generators import legacy_state, legacy_with_state, rng_state, rng_with_state
 from reactors.rl.encoding.tensors import NAMES
+from reactors.rl.envs.unchanging import UNCHANGING, described
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-_STATIC = (EnvSpec, type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, partial)
+    from numpy.typing import NDArray
+
 _PLAIN = (type(None), bool, int, float, str)
 _Random: TypeAlias = np.random.Generator | np.random.RandomState
 _DRAWN = {"Clock", "Font", "Surface"}  # of pygame: what is drawn with, from a state that is elsewhere
+_MAPS = {kind.__name__: kind for kind in (Counter, OrderedDict)}
+_ITEMS = {dict, MappingProxyType, defaultdict, *_MAPS.values()}
+_DEFAULTS = {described(kind): kind for kind in (None, bool, int, float, str, list, dict)}
 
 
 class _Bare:
@@ -54,19 +61,20 @@ def state_of(env: Any) -> list[Any]:
     >>> bool((other.step(1)[0] == first).all())
     True
     """
-    seen = _Seen()
+    seen, layers = _Seen(), list(_layers(env))
+    seen.layers = {id(layer): i for i, layer in enumerate(layers)}
     found = []
-    for layer in _layers(env):
+    for layer in layers:
         name = type(layer).__qualname__
         if _tells(layer):
             found.append({"layer": name, "own": layer.state_dict()})
         else:
             attributes = {
-                key: _plain(value._np_random if isinstance(value, gym.Space) else value, f"{name}.{key}", seen)
-                for key, value in _changing(layer).items()
-                if not (key == "env" and isinstance(layer, gym.Wrapper))
+                key: _attribute(value._np_random if isinstance(value, gym.Space) else value, f"{name}.{key}", seen)
+                for key, value in vars(layer).items()
+                if not _stays(value) and not _is_inner(layer, key)
             }
-            found.append({"layer": name, "attributes": attributes})
+            found.append({"layer": name, "attributes": attributes, "kept": _kept(layer)})
     return found
 
 
@@ -76,11 +84,12 @@ def restore(env: Any, state: list[Any]) -> None:
     names, given = [type(layer).__qualname__ for layer in layers], [part["layer"] for part in state]
     if names != given:
         raise HiddenStateError(f"the state is of {' of '.join(given)}, and the environment is {' of '.join(names)}")
-    made = _Made()
+    made = _Made(layers)
     for layer, part in zip(layers, state, strict=True):
         if "own" in part:
             layer.load_state_dict(part["own"])
             continue
+        _forget(layer, part)
         for key, value in part["attributes"].items():
             now = vars(layer).get(key)
             if isinstance(now, gym.Space):
@@ -96,23 +105,46 @@ def plain(value: Any, name: str) -> Any:
 
 def lively(value: Any) -> Any:
     """What `plain` was given."""
-    return _lively(value, None, _Made())
+    return _lively(value, None, _Made([]))
 
 
 class _Seen:
     """Numbers of what was met already: generators, and of all else that may be shared and changed."""
 
     def __init__(self) -> None:
+        self.layers: dict[int, int] = {}
         self.generators: dict[int, int] = {}
         self.things: dict[int, int] = {}
+        self.arrays: dict[int, list[NDArray[Any]]] = {}  # by whose memory they lie in
 
 
 class _Made:
     """What has these numbers where a state is taken on."""
 
-    def __init__(self) -> None:
+    def __init__(self, layers: Sequence[Any]) -> None:
+        self.layers = layers
         self.generators: list[_Random] = []
         self.things: list[Any] = []
+        self.taken: dict[int, Any] = {}
+
+    def take(self, now: Any) -> bool:
+        """Whether nothing else goes on in it yet: one object of the new environment may lie where there were two."""
+        if id(now) in self.taken:
+            return False
+        self.taken[id(now)] = now
+        return True
+
+    def kind(self, name: str, now: Any) -> Any:
+        """The class of this name: that of what is there now, or one in the module of the environment."""
+        if type(now).__qualname__ == name:
+            return type(now)
+        for layer in self.layers:
+            found: Any = reduce(
+                lambda of, part: getattr(of, part, None), name.split("."), sys.modules.get(type(layer).__module__)
+            )
+            if isinstance(found, type):
+                return found
+        raise HiddenStateError(f"the state has a {name} where the environment has a {type(now).__name__}")
 
 
 def _layers(env: Any) -> Iterator[Any]:
@@ -127,23 +159,58 @@ def _tells(layer: Any) -> bool:
     return callable(getattr(kind, "state_dict", None)) and callable(getattr(kind, "load_state_dict", None))
 
 
-def _changing(thing: Any) -> dict[str, Any]:
-    return {key: value for key, value in vars(thing).items() if not isinstance(value, _STATIC) and not _is_drawn(value)}
-
-
-def _is_drawn(value: Any) -> bool:
+def _stays(value: Any) -> bool:
+    """Whether it is what the new environment has, or draws with."""
     kind = type(value)
-    return kind.__name__ in _DRAWN and kind.__module__.partition(".")[0] == "pygame"
+    return isinstance(value, EnvSpec) or (kind.__name__ in _DRAWN and kind.__module__.partition(".")[0] == "pygame")
+
+
+def _kept(thing: Any) -> list[str]:
+    return [key for key, value in vars(thing).items() if _stays(value)]
+
+
+def _is_inner(thing: Any, key: str) -> bool:
+    return key == "env" and isinstance(thing, gym.Wrapper)
+
+
+def _forget(thing: Any, part: Mapping[str, Any]) -> None:
+    """Remove attributes that there were no more."""
+    kept = part.get("kept")
+    if kept is None:  # of 0.1.0, which did not say all that there was
+        return
+    for key in [key for key, value in vars(thing).items() if not _stays(value) and not _is_inner(thing, key)]:
+        if key not in part["attributes"] and key not in kept:
+            del vars(thing)[key]
+
+
+def _attribute(value: Any, name: str, seen: _Seen) -> Any:
+    """A value as `_plain` has it, or how it is described, if it is none."""
+    if not isinstance(value, UNCHANGING):
+        return _plain(value, name, seen)
+    found: dict[str, Any] = {"unchanging": described(value)}
+    if isinstance(value, MethodType):
+        owner = id(value.__self__)
+        for numbers, of in ((seen.layers, "layer"), (seen.things, "again")):
+            if owner in numbers:
+                found |= {"method": value.__name__, "of": {of: numbers[owner]}}
+    return found
 
 
 def _is_bare(value: Any) -> bool:
     """Whether a value is its attributes, and nothing beside them that Python does not see."""
-    kind = type(value)
-    return hasattr(value, "__dict__") and (kind.__basicsize__, kind.__itemsize__) == (_Bare.__basicsize__, 0)
+    return hasattr(value, "__dict__") and _has_attributes_alone(type(value))
+
+
+def _has_attributes_alone(kind: type) -> bool:
+    return (kind.__basicsize__, kind.__itemsize__) == (_Bare.__basicsize__, 0)
 
 
 def _plain(value: Any, name: str, seen: _Seen) -> Any:
     """A value with its generators taken out: what two attributes share, both get again as one."""
+    if isinstance(value, Enum):
+        return {"member": value.name, "kind": type(value).__qualname__}
+    if id(value) in seen.layers:
+        return {"layer": seen.layers[id(value)]}
     if isinstance(value, _PLAIN) or (isinstance(value, np.generic) and value.dtype.str[1:] in NAMES):
         return value
     if isinstance(value, _Random):
@@ -162,20 +229,42 @@ def _plain(value: Any, name: str, seen: _Seen) -> Any:
     if id(value) in seen.things:
         return {"again": seen.things[id(value)]}
     seen.things[id(value)] = len(seen.things)
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.names is None:
-        return value.copy()
+    if type(value) is np.ndarray and not value.dtype.hasobject and value.dtype.names is None:
+        return _alone(value, name, seen).copy()
     if type(value) is list or type(value) is deque:
         parts = [_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value)]
         return deque(parts, value.maxlen) if type(value) is deque else parts
-    if isinstance(value, Mapping) and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
-        return {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
+    if type(value) in _ITEMS and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
+        return _items(value, name, seen)
     if _tells(value):
         telling: Any = value
         return {"told": telling.state_dict(), "kind": type(value).__qualname__}
     if _is_bare(value):
-        found = {key: _plain(part, f"{name}.{key}", seen) for key, part in _changing(value).items()}
-        return {"attributes": found, "kind": type(value).__qualname__}
+        found = {key: _attribute(part, f"{name}.{key}", seen) for key, part in vars(value).items() if not _stays(part)}
+        return {"attributes": found, "kind": type(value).__qualname__, "kept": _kept(value)}
     raise HiddenStateError(f"{name} is a {type(value).__name__}, and there is no known way to save it")
+
+
+def _items(value: Any, name: str, seen: _Seen) -> dict[str, Any]:
+    """Of a dict, and which kind of one it is."""
+    items = {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
+    if type(value) is defaultdict:
+        return items | {"default": described(value.default_factory)}
+    return items if type(value).__name__ not in _MAPS else items | {"map": type(value).__name__}
+
+
+def _alone(value: NDArray[Any], name: str, seen: _Seen) -> NDArray[Any]:
+    """An array that shares its memory with none before: two that do would no longer."""
+    whose: Any = value
+    while isinstance(whose, np.ndarray) and whose.base is not None:
+        whose = whose.base
+    others = seen.arrays.setdefault(id(whose), [])
+    if any(np.may_share_memory(value, other) for other in others):
+        raise HiddenStateError(
+            f"{name} is a view of an array that is saved, too, and there is no known way to save that"
+        )
+    others.append(value)
+    return value
 
 
 def _lively(value: Any, now: Any, made: _Made) -> Any:
@@ -193,10 +282,16 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
         return value
     if "again" in value:
         return made.things[value["again"]]
+    if "layer" in value:
+        return made.layers[value["layer"]]
+    if "unchanging" in value:
+        return _unchanging(value, now, made)
+    if "member" in value:
+        return made.kind(value["kind"], now)[value["member"]]
     if "items" in value:
-        items: dict[Any, Any] = {}
+        items = _map(value, now)
         made.things.append(items)
-        before = now if isinstance(now, Mapping) else {}
+        before = now if isinstance(now, (dict, MappingProxyType)) else {}
         for key, part in value["items"]:
             items[key] = _lively(part, before.get(key), made)
         return items
@@ -213,15 +308,44 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
     return _legacy(value["legacy"], now, made) if "legacy" in value else _generator(value["generator"], now, made)
 
 
-def _object(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
-    _expect(type(now).__qualname__ == value["kind"], now, f"a {value['kind']}")
-    made.things.append(now)
-    if "told" in value:
-        now.load_state_dict(value["told"])
-    else:
-        for key, part in value["attributes"].items():
-            vars(now)[key] = _lively(part, vars(now).get(key), made)
+def _map(value: Mapping[str, Any], now: Any) -> dict[Any, Any]:
+    """An empty one of the same kind."""
+    if "default" not in value:
+        return _MAPS.get(value.get("map", ""), dict)()
+    factory = getattr(now, "default_factory", None)
+    if described(factory) != value["default"]:
+        _expect(value["default"] in _DEFAULTS, now, f"a defaultdict of {value['default']}")
+        factory = _DEFAULTS[value["default"]]
+    return defaultdict(factory)
+
+
+def _unchanging(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
+    """What is there now, if it is described alike, or the method of what has been made already."""
+    if "of" in value:
+        found = getattr(_lively(value["of"], None, made), value["method"], None)
+        _expect(isinstance(found, MethodType), now, value["unchanging"])
+        return found
+    _expect(described(now) == value["unchanging"], now, value["unchanging"])
     return now
+
+
+def _object(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
+    kind = made.kind(value["kind"], now)
+    fresh = type(now) is kind and made.take(now)
+    thing = now
+    if not fresh:
+        _expect("told" not in value and _has_attributes_alone(kind), now, f"a {value['kind']} of its own")
+        thing = object.__new__(kind)
+    made.things.append(thing)
+    if "told" in value:
+        thing.load_state_dict(value["told"])
+        return thing
+    there = vars(now) if type(now) is kind else {}
+    if fresh:
+        _forget(thing, value)
+    for key, part in value["attributes"].items():
+        vars(thing)[key] = _lively(part, there.get(key), made)
+    return thing
 
 
 def _expect(is_there: bool, now: Any, wanted: str) -> None:
@@ -235,7 +359,7 @@ def _places(now: Any, n: int) -> Sequence[Any]:
 
 def _legacy(known: Any, now: Any, made: _Made) -> np.random.RandomState:
     fresh = legacy_with_state(known)
-    if isinstance(now, np.random.RandomState):
+    if isinstance(now, np.random.RandomState) and made.take(now):
         now.set_state(fresh.get_state(legacy=False))  # others may hold it, too
         fresh = now
     made.generators.append(fresh)
@@ -246,7 +370,7 @@ def _generator(known: Any, now: Any, made: _Made) -> _Random:
     if isinstance(known, int):
         return made.generators[known]
     fresh = rng_with_state(known)
-    if isinstance(now, np.random.Generator) and type(now.bit_generator) is type(fresh.bit_generator):
+    if isinstance(now, np.random.Generator) and type(now.bit_generator) is type(fresh.bit_generator) and made.take(now):
         now.bit_generator.state = fresh.bit_generator.state  # others may hold it, too
         fresh = now
     made.generators.append(fresh)

@@ -238,12 +238,16 @@ class ParallelSimulation:
             self._make_anew()
 
     def _make_anew(self) -> None:
-        with contextlib.suppress(Exception):  # it is broken
-            self.close()
         self.restarts += 1
         self.seed = self._fresh = None if self.seed is None else seed_of(self.seed, self._number)
-        self.env = self._opened()
+        self.open_anew()
         self.reset()
+
+    def open_anew(self) -> None:
+        """Make an environment in place of one that can no longer be used as it is."""
+        with contextlib.suppress(Exception):  # it is broken
+            self.close()
+        self.env = self._opened()
 
     def _end(self, *, failed: bool) -> None:
         returns = tuple(self._returns[agent] for agent in self.possible)

@@ -377,14 +377,18 @@ class Simulation:
 
     def rebuild(self, i: int) -> None:
         """Make a broken environment again, with a seed of its own: with its old one it would break again."""
-        with contextlib.suppress(Exception):  # it is broken
-            self.envs[i].close()
         self.restarts += 1
         seed = self.seeds[i]
         self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])
+        self.make_anew(i)
+        del self.broken[i]
+
+    def make_anew(self, i: int) -> None:
+        """Make an environment again that can no longer be used as it is."""
+        with contextlib.suppress(Exception):  # it is broken
+            self.envs[i].close()
         self.envs[i] = self._made(i)
         self.calls[i] = self.envs[i].step
-        del self.broken[i]
 
     def _error(
         self, i: int, what: str, error: Exception, answer: Any, when: str = "", cause: str = ""

@@ -18,6 +18,7 @@ from reactors.lowlevel import check_pin, description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, found, going_on, latest, load, versions
+from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.contract.presets.tables import preset_of
 from reactors.rl.dataflow.agents.program import AgentsTraining
@@ -285,7 +286,7 @@ def _run(
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
         weights = final = training.final_weights()
-        report["notes"] += [*_restarted(training), *_none_better(training)]
+        report["notes"] += [*_begun_anew(graph), *_restarted(training), *_none_better(training)]
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
@@ -431,6 +432,16 @@ def _notes(mode: Mode, saved: Saved | None) -> list[str]:
         for note in saved.meta["notes"]
     ]
     return [*free, *notes, *hidden]
+
+
+def _begun_anew(graph: rx.Graph) -> list[str]:
+    """Notes of environments whose state a checkpoint had, and which could not take it on."""
+    return [
+        f"environments of {each.path.removeprefix('main.')} could not take on their state ({each.anew}): they began "
+        "new episodes where the run goes on"
+        for each in graph.reactors
+        if isinstance(each, Stateful) and each.anew
+    ]
 
 
 def _restarted(training: Training) -> list[str]:

@@ -564,6 +564,32 @@ def test_environments_that_do_not_tell_begin_again_and_it_is_noted(tmp_path: Pat
     assert np.array_equal(again[0].weights, again[1].weights)  # and still reproducible
 
 
+class Lazy(gym.Wrapper[Any, Any, Any, Any]):
+    """Makes something while it is played, of a class that is not to be found."""
+
+    made: Any = None
+
+    def step(self, action: Any) -> Any:
+        class Inner:
+            pass
+
+        self.made = self.made or Inner()
+        return super().step(action)
+
+
+def lazy() -> gym.Env[Any, Any]:
+    return Lazy(gym.make("CartPole-v1"))
+
+
+def test_environments_that_cannot_take_on_their_state_begin_again_and_it_is_noted(tmp_path: Path) -> None:
+    train(PPO, env=lazy, out=tmp_path / "run", checkpoint_every=12)
+    resume = tmp_path / "run" / "checkpoints" / f"{12 * STEPS:012d}"
+    again = [train(PPO, env=lazy, resume=resume, workers=n, out=tmp_path / f"{n}") for n in (1, 2)]
+    for each in again:
+        assert "actors[0] could not take on their state (the state has a Lazy.step.<locals>.Inner" in each.notes[0]
+    assert np.array_equal(again[0].weights, again[1].weights)
+
+
 def test_the_files_are_safetensors_for_others(whole: Any) -> None:
     path = first_checkpoint(whole("DQN", "sync"))
     found = safetensors.numpy.load_file(path / "state.safetensors")

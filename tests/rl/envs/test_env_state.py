@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from enum import Enum
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -71,6 +74,123 @@ def test_an_environment_that_offers_its_state_is_asked() -> None:
     other.reset(seed=2)
     restore(other, state_of(env))
     assert other.position == 7
+
+
+class Bare(gym.Env[Any, Any]):
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2)
+
+
+class Thing:
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+
+class Phase(Enum):
+    SLOW = 1
+    FAST = 2
+
+
+class Phases(Bare):
+    """What comes next is a method, and a member of an enumeration."""
+
+    def __init__(self) -> None:
+        self.now, self.next, self.found = Phase.SLOW, self.slow, 0
+
+    def slow(self) -> None:
+        self.now, self.next, self.found = Phase.FAST, self.fast, 1
+
+    def fast(self) -> None:
+        self.found += 10 if self.now is Phase.FAST else 100
+
+    def play(self) -> None:
+        self.next()
+
+
+class Counts(Bare):
+    """Dicts of other kinds, one of which is made later on."""
+
+    def __init__(self) -> None:
+        self.seen: Any = defaultdict(list)
+
+    def play(self) -> None:
+        self.seen[len(self.seen)].append(1)
+        self.found = vars(self).setdefault("numbers", Counter())
+        self.found[3] += self.found[4] + 1
+
+
+class Two(Bare):
+    """One object in two places, and later two."""
+
+    def __init__(self) -> None:
+        self.things = [Thing(0), Thing(100)]
+        self.current = self.things[0]
+
+    def play(self) -> None:
+        self.current = self.things[1]
+        self.current.x += 1
+        self.found = [thing.x for thing in self.things]
+
+
+class Growing(Bare):
+    """Objects that are made while it is played."""
+
+    def __init__(self) -> None:
+        self.things: list[Thing] = []
+        self.first: Thing | None = None
+
+    def play(self) -> None:
+        self.things.append(Thing(len(self.things)))
+        self.first = self.first or self.things[0]
+        self.first.x += 1
+        self.found = [thing.x for thing in self.things]
+
+
+class Losing(Bare):
+    def __init__(self) -> None:
+        self.found, self.unopened = 0, True
+
+    def play(self) -> None:
+        self.found += 1
+        if hasattr(self, "unopened"):
+            del self.unopened
+            self.found += 100
+
+
+@pytest.mark.parametrize("kind", [Phases, Counts, Two, Growing, Losing])
+def test_what_lies_elsewhere_or_is_of_another_kind_than_at_first_goes_on(kind: Any) -> None:
+    env, other = kind(), kind()
+    env.play()
+    restore(other, decode(*encode(state_of(env))))
+    for _ in range(3):
+        env.play()
+        other.play()
+    assert other.found == env.found
+    assert [type(value) for value in vars(other).values()] == [type(vars(env)[name]) for name in vars(other)]
+    assert [member.name for member in Phase] == ["SLOW", "FAST"]
+
+
+def test_what_would_not_go_on_as_it_is_is_hidden() -> None:
+    env = Bare()
+    board = np.zeros((3, 3))
+    vars(env).update(board=board, other=np.ones(9).reshape(3, 3))
+    state_of(env)
+    vars(env).update(row=board[1])
+    with pytest.raises(HiddenStateError, match=r"Bare\.row is a view of an array that is saved, too"):
+        state_of(env)
+    vars(env).update(row=np.ma.array([1.0]))
+    with pytest.raises(HiddenStateError, match=r"Bare\.row is a MaskedArray"):
+        state_of(env)
+
+
+@pytest.mark.parametrize("one", [partial(max, 2), len, Thing], ids=["partial", "function", "class"])
+def test_a_function_that_is_another_one_is_refused(one: Any) -> None:
+    env, other, same = Bare(), Bare(), Bare()
+    vars(env)["rule"], vars(other)["rule"], vars(same)["rule"] = one, partial(max, 1), one
+    state = decode(*encode(state_of(env)))
+    restore(same, state)
+    with pytest.raises(HiddenStateError, match=r"the state has .* where the environment has a partial"):
+        restore(other, state)
 
 
 def test_what_is_hidden_is_named() -> None:
