@@ -23,6 +23,7 @@ from reactors.execution import arena
 from reactors.execution.arguments import (
     checked,
     chosen,
+    different,
     not_while_importing,
     outside_world,
     several,
@@ -139,6 +140,7 @@ def run(
     writable(trace, "trace")
     to_compare(digest, journal, journal_states, machines)
     outside_world(fast, clock, record, replay)
+    different(record=record, replay=replay, journal=journal, trace=trace)
     if machines is not None:
         several(machines, backend)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")

@@ -54,6 +54,18 @@ def writable(file: str | os.PathLike[str] | None, what: str) -> None:
         raise ArgumentError(f"{what} of rx.run is {os.fspath(file)!r}, but there is no folder {str(folder)!r}; make it")
 
 
+def different(**files: str | os.PathLike[str] | None) -> None:
+    """Refuse one file for two things: each would write over the other, or over what is read."""
+    from pathlib import Path
+
+    known: dict[Path, str] = {}
+    for what, file in files.items():
+        if file is not None and (other := known.setdefault(Path(file).resolve(), what)) != what:
+            raise ArgumentError(
+                f"{other} and {what} of rx.run are both {os.fspath(file)!r}; give each a file of its own"
+            )
+
+
 def outside_world(fast: bool, clock: object, record: str | os.PathLike[str] | None, replay: object) -> None:
     """Refuse what cannot go together."""
     writable(record, "record")

@@ -114,6 +114,20 @@ def test_a_replay_does_the_same_without_the_outside_world(backend: Any, tmp_path
         assert again.listener.log == main.listener.log
 
 
+def test_one_file_is_not_for_two_things(tmp_path: Path) -> None:
+    """Each would write over the other, or over the log that is replayed."""
+    log = tmp_path / "run.rxlog"
+    rx.run(Sensor([]), record=log, fast=True, timeout="1 ms")
+    there = log.read_bytes()
+    also = tmp_path / "x" / ".." / log.name
+    (tmp_path / "x").mkdir()
+    for one, other in (("replay", "journal"), ("replay", "trace"), ("record", "journal"), ("journal", "trace")):
+        both: dict[str, Any] = {one: log, other: also}
+        with pytest.raises(rx.ArgumentError, match=r"\w+ and \w+ of rx\.run are both .*; give each a file of its own"):
+            rx.run(Sensor(), timeout="1 ms", **both)
+    assert log.read_bytes() == there
+
+
 def test_a_virtual_run_is_recorded_like_any_other(tmp_path: Path) -> None:
     def clock(main: Any) -> rx.VirtualClock:
         made = rx.VirtualClock(sleep=True)
