@@ -17,6 +17,7 @@ from reactors.rewinding.counterfactual import counterfactual
 from reactors.rewinding.one_execution import place_in
 from reactors.rewinding.places import Breaks, Goal, Standing, tag_of
 from reactors.rewinding.sending import received
+from reactors.rewinding.timeline import closed
 from reactors.slicing.slice import slice_of, thing_at
 from reactors.tag import Tag
 from reactors.time import Duration, duration
@@ -81,6 +82,7 @@ class Replay:
         **training: Any,
     ) -> None:
         self._timelines: dict[int, Timeline] = {}  # by origin, once they were needed
+        self._closed = False
         self._at = 0  # the origin whose timeline is the present one
         self._fresh = False  # main is as it is where the run stands
         self._warned: set[str] = set()
@@ -242,7 +244,7 @@ class Replay:
             return self.to(Tag(first - 1, _LAST))
         if self._one(what) == "reaction":
             position = max(0, where.position - 1)
-            return self._went(timeline, Goal(position=position), lambda there: there.position <= position)
+            return self._went(timeline, Goal(position=position), partial(_executes_up_to, position))
         tags = max(0, where.tags - 1)
         return self._went(timeline, Goal(tags=tags), partial(is_before_tags, tags))
 
@@ -424,11 +426,14 @@ class Replay:
 
     def _timeline_of(self, at: int) -> Timeline:
         if at not in self._timelines:
+            if self._closed:
+                raise closed(self.graph)
             self._timelines[at] = self._origins[at].begin()
         return self._timelines[at]
 
     def close(self) -> None:
         """End all processes of the replay. `main` keeps its last state."""
+        self._closed = True
         for timeline in self._timelines.values():
             timeline.close()
 
@@ -437,6 +442,11 @@ class Replay:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _executes_up_to(position: int, where: Standing) -> bool:
+    """Whether the last execution before a position is still to come, so that it is known what that writes."""
+    return where.position < position or where.position == 0
 
 
 def _before_n(reaction: int, n: int) -> Callable[[Standing], bool]:

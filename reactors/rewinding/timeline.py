@@ -280,6 +280,8 @@ class Timeline:
 
     def _look(self) -> None:
         """Raise what went wrong with the first process."""
+        if not self._end.alive:
+            raise closed(self.graph)
         if self._thread.is_alive():
             return
         found = [*self._errors, *(report.error for report in self._reports.values() if report.error is not None)]
@@ -290,6 +292,11 @@ class Timeline:
     def close(self) -> None:
         """End all processes."""
         self._end()
+
+
+def closed(graph: Graph) -> ReplayError:
+    """The error for what is asked of a replay that has been closed."""
+    return ReplayError(f"{graph.main.path}: the replay is closed; make another one, or use it within its `with` block")
 
 
 def _see_through(

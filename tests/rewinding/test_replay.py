@@ -125,6 +125,28 @@ def test_one_goes_a_reaction_or_a_tag_forward_and_back() -> None:
         assert "before its first reaction" in repr(r)
 
 
+def test_what_was_written_is_known_on_the_way_back_wherever_snapshots_lie() -> None:
+    with rx.Replay(Main(), seed=1, timeout="1 s") as r:
+        r._timeline.interval = 1e-9  # s: before every tag
+        written = [r.step().written for _ in range(12)]
+        r.to("30 ms")
+        r.to("4 ms")
+        while r.position > len(written):
+            r.back()
+        while r.position > 1:
+            assert r.back().written == written[r.position - 1]
+        assert r.back().written == {}
+
+
+def test_a_replay_that_is_closed_says_so() -> None:
+    with rx.Replay(Main(), seed=1, timeout="1 s") as r:
+        x = r.to("3 ms").main.walk.x
+    assert r.main.walk.x == x
+    for used in (r.step, r.back, r.end, lambda: r.to("5 ms"), lambda: r.ask("1"), lambda: r.bisect("True")):
+        with pytest.raises(rx.ReplayError, match="main: the replay is closed; make another one"):
+            used()
+
+
 def test_one_goes_to_before_the_nth_execution_of_a_reaction() -> None:
     with rx.Replay(Main(), seed=1, timeout="1 s") as r:
         assert r.to("main.sum.add", 400).next == "main.sum.add"
