@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+
+from reactors.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,6 +14,8 @@ if TYPE_CHECKING:
 
 def document(settings: Mapping[str, Any]) -> str:
     """A document of plain settings, in which those that are dicts are tables at its end; what is None is left out.
+
+    In a table nothing is: `ArgumentError` for what TOML cannot hold there, which has no null.
 
     >>> print(document({"env": "CartPole-v1", "hyperparameters": {"hidden": [64, 64], "gamma": 0.9}, "lag": None}))
     env = "CartPole-v1"
@@ -22,25 +27,32 @@ def document(settings: Mapping[str, Any]) -> str:
     """
     said = {name: value for name, value in settings.items() if value is not None}
     plain = {name: value for name, value in said.items() if not isinstance(value, dict)}
-    tables = [f"[{_key(name)}]\n{_lines(value)}" for name, value in said.items() if isinstance(value, dict) and value]
-    return "\n".join([_lines(plain), *tables])
+    tables = [
+        f"[{_key(name)}]\n{_lines(value, f'{name}.')}"
+        for name, value in said.items()
+        if isinstance(value, dict) and value
+    ]
+    return "\n".join([_lines(plain, ""), *tables])
 
 
-def _lines(settings: Mapping[str, Any]) -> str:
-    return "".join(f"{_key(name)} = {_spelled(value)}\n" for name, value in settings.items() if value is not None)
+def _lines(settings: Mapping[str, Any], of: str) -> str:
+    return "".join(f"{_key(name)} = {_spelled(value, f'{of}{name}')}\n" for name, value in settings.items())
 
 
 def _key(name: str) -> str:
     return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else json.dumps(name)
 
 
-def _spelled(value: Any) -> str:
+def _spelled(value: Any, path: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_spelled, value))}]"
+        return f"[{', '.join(_spelled(each, f'{path}[{i}]') for i, each in enumerate(value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_key(name)} = {_spelled(each)}' for name, each in value.items())}}}"
-    return json.dumps(str(value))
+        parts = [f"{_key(name)} = {_spelled(each, f'{path}.{name}')}" for name, each in value.items()]
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(value, str | PurePath):
+        return json.dumps(str(value))
+    raise ArgumentError(f"{path} is {value!r}, which a TOML file cannot hold; leave it out, or write no file")

@@ -58,6 +58,8 @@ def tune_command(
                 raise ArgumentError(f"--config: {name} is for a learner of each half, and those cannot be tuned")
         if output is not None and not output.absolute().parent.is_dir():
             raise ArgumentError(f"there is no folder {str(output.parent)!r} for {output.name}")
+        if output is not None:
+            document({"env_kwargs": asked.env_kwargs})  # refuses before anything is measured
         made, env_id = asked.made("tune dqn --env CartPole-v1")
         known = {name: value for name, value in asked.options.items() if name in values}
         tuned = tune(
@@ -69,9 +71,8 @@ def tune_command(
         changed = given | {key: getattr(tuned.algorithm, key) for key, asked_by in chosen.items() if values[asked_by]}
         name = type(made).__name__.lower()
         if output is not None:
-            hyperparameters = {
-                key: plain(getattr(tuned.algorithm, key)) for key in {**asked.hyperparameters, **changed}
-            }
+            found = {key: plain(getattr(tuned.algorithm, key)) for key in {**asked.hyperparameters, **changed}}
+            hyperparameters = {key: value for key, value in found.items() if value is not None}
             tables = {"hyperparameters": hyperparameters, "env_kwargs": asked.env_kwargs}
             kept = {key: value for key, value in asked.options.items() if key in ARGUMENTS}
             named = {"algorithm": name, "env": env_id}

@@ -240,6 +240,10 @@ def test_the_command_that_is_printed_trains_in_that_way() -> None:
         (["dqn", "--env", "Pendulum-v1"], "DQN takes discrete actions"),
         (["ppo", "--env", "CartPole-v1", "--ratio", "2"], "PPO learns once from every round"),
         (["dqn", "--env", "CartPole-v1", "-o", "no/such.toml"], "there is no folder 'no' for such.toml"),
+        (
+            ["dqn", "--env", "CartPole-v1", "--env-kwargs", "x=null", "-o", "such.toml"],
+            "env_kwargs.x is None, which a TOML file cannot hold; leave it out, or write no file",
+        ),
         (["dqn", "--env", "CartPole-v1", "--seconds", "0"], "--seconds is 0.0"),
         (["--config", "apart.toml"], "--config: critic_device is for a learner of each half"),
     ],
@@ -281,3 +285,16 @@ def test_a_document_of_settings_is_read_as_it_was_written() -> None:
     assert tomllib.loads(document({**settings, "none": None})) == {
         name: value for name, value in settings.items() if name != "empty"
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"x": None}, r"env_kwargs\.x is None, which a TOML file cannot hold"),
+        ({"x": [{"y z": None}]}, r"env_kwargs\.x\[0\]\.y z is None"),
+        ({"x": object}, r"env_kwargs\.x is <class 'object'>"),
+    ],
+)
+def test_a_value_that_a_document_cannot_hold_is_named(value: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        document({"env_kwargs": value})
