@@ -29,8 +29,7 @@ def _of_program(function: Callable[..., None]) -> Callable[..., None]:
                 "--seed",
                 type=NATURAL,
                 metavar="N",
-                default=0,
-                show_default=True,
+                show_default="0",
                 help="The seed of the run, with FILE.",
             ),
             click.option("--timeout", metavar="DURATION", help="Logical time at which the run ends, with FILE."),
@@ -50,13 +49,18 @@ def _of_program(function: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _replay(
-    target: str, seed: int, timeout: str | None, log: Path | None, algorithm: str | None, env: str | None
+    target: str, seed: int | None, timeout: str | None, log: Path | None, algorithm: str | None, env: str | None
 ) -> Iterator[Replay]:
     from reactors.rewinding.replay import Replay
 
     if Path(target).is_dir():
         from reactors.command.options import run_in
 
+        said = [name for name, value in (("--seed", seed), ("--timeout", timeout), ("--log", log)) if value is not None]
+        if said:
+            raise click.UsageError(
+                f"{target} is the folder of a training, which has its own; leave out {', '.join(said)}"
+            )
         with misuse():
             run = run_in(Path(target), algorithm, env)
             given: dict[str, Any] = {"algorithm": run.algorithm, "env": run.env, "env_kwargs": run.env_kwargs}
@@ -67,7 +71,7 @@ def _replay(
                 made = reactor_class(target)()
             except WrongTarget as error:
                 raise click.UsageError(str(error)) from None
-            replay = Replay(made, seed=seed, timeout=timeout, replay=log)
+            replay = Replay(made, seed=seed or 0, timeout=timeout, replay=log)
     with reported(), replay:
         yield replay
 

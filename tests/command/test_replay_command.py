@@ -89,3 +89,13 @@ def test_what_is_no_program_is_named(tmp_path: Path) -> None:
     folder = CliRunner().invoke(main, ["replay", str(tmp_path)])
     assert folder.exit_code != 0
     assert "is no folder of a run" in folder.output
+
+
+@pytest.mark.parametrize("option", [("--seed", "5"), ("--timeout", "1 min"), ("--log", __file__)])
+def test_what_a_training_has_itself_is_refused_with_its_folder(option: tuple[str, str], tmp_path: Path) -> None:
+    for command in (["replay"], ["bisect", "--check", "True"]):
+        refused = CliRunner().invoke(main, [*command, str(tmp_path), *option])
+        assert refused.exit_code == 2
+        assert f"is the folder of a training, which has its own; leave out {option[0]}" in " ".join(
+            refused.output.split()
+        )
