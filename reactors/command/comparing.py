@@ -209,10 +209,11 @@ def _compared(one: Path, other: Path) -> tuple[Comparison, bool]:
 def _first_unlike(one: Path, other: Path) -> tuple[Comparison, bool]:
     """The first of their journals that are not the same, or the last ones; and whether all are the same."""
     mine, its = journals_in(one), journals_in(other)
-    for pair in zip(mine, its, strict=False):
-        comparison = Comparison(*map(Journal, pair))
+    comparison = Comparison(Journal(mine[0]), Journal(its[0]))
+    for pair in zip(mine[1:], its[1:], strict=False):
         if not comparison.same:
             break
+        comparison = Comparison(*map(Journal, pair))
     return comparison, comparison.same and len(mine) == len(its)
 
 

@@ -234,7 +234,7 @@ def _plain(value: Any, name: str, seen: _Seen) -> Any:
     if type(value) is list or type(value) is deque:
         parts = [_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value)]
         return deque(parts, value.maxlen) if type(value) is deque else parts
-    if type(value) in _ITEMS and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
+    if _is_map(value):
         return _items(value, name, seen)
     if _tells(value):
         telling: Any = value
@@ -243,6 +243,10 @@ def _plain(value: Any, name: str, seen: _Seen) -> Any:
         found = {key: _attribute(part, f"{name}.{key}", seen) for key, part in vars(value).items() if not _stays(part)}
         return {"attributes": found, "kind": type(value).__qualname__, "kept": _kept(value)}
     raise HiddenStateError(f"{name} is a {type(value).__name__}, and there is no known way to save it")
+
+
+def _is_map(value: Any) -> bool:
+    return type(value) in _ITEMS and all(isinstance(key, (*_PLAIN, np.integer)) for key in value)
 
 
 def _items(value: Any, name: str, seen: _Seen) -> dict[str, Any]:

@@ -24,9 +24,11 @@ def retrained(run: RunFolder, out: Path) -> Trained:
     a_round, legs = run.algorithm.horizon * run.algorithm.num_envs, run.legs
     changes = [after for leg, after in pairwise(legs) if after.total_steps != leg.total_steps]
     ends = [*(leg.first * a_round for leg in changes), run.result.get("steps")]
-    for leg, until in zip([legs[0], *changes], ends, strict=True):
-        done = train(
+    parts = [
+        train(
             run.algorithm, run.env, env_kwargs=run.env_kwargs, **{**said, "total_steps": leg.total_steps}, until=until,
             out=out, resume=None if leg is legs[0] else out, journal_values=True,
-        )  # fmt: skip
-    return done
+        )
+        for leg, until in zip([legs[0], *changes], ends, strict=True)
+    ]  # fmt: skip
+    return parts[-1]
