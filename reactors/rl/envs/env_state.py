@@ -26,7 +26,7 @@ from gymnasium.wrappers.utils import RunningMeanStd
 from reactors.errors import ReactorError
 from reactors.rl.encoding.generators import legacy_state, legacy_with_state, rng_state, rng_with_state
 from reactors.rl.encoding.tensors import NAMES
-from reactors.rl.envs.unchanging import UNCHANGING, described
+from reactors.rl.encoding.unchanging import UNCHANGING, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
