@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from itertools import chain, count, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,7 +19,7 @@ from reactors.journals.journal import Journal
 from reactors.journals.words import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from reactors.journals.comparison import Divergence
 
@@ -38,20 +39,30 @@ def diff_command(one: Path, other: Path, *, values: bool) -> None:
     """
     if values and not (one.is_dir() and other.is_dir()):
         raise click.UsageError("--values is for two folders of training, which can be executed again")
-    if said := _same_in_other_parts(one, other):
-        click.echo(said)
-        return
-    comparison, same = _compared(one, other)
-    click.echo("\n".join(lines(comparison)))
-    if comparison.divergence is None:
-        same, said = _decided(one, other, comparison, same=same)
-        if same != comparison.same:
-            click.echo(said)
-    if values and comparison.divergence is not None and comparison.divergence.ports:
+    with _incomparable():
+        for each in (one, other):
+            journals_in(each)
+        found = _verdict(one, other)
+    comparison = found.comparison
+    if comparison is not None:
+        click.echo("\n".join(lines(comparison)))
+    if comparison is None or found.same != comparison.same:
+        click.echo(found.words)
+    if values and comparison is not None and comparison.divergence is not None and comparison.divergence.ports:
         click.echo("executed again up to there:")
         with reported():
             click.echo("\n".join(_distances(one, other, comparison, comparison.divergence)))
-    sys.exit(0 if same else 1)
+    sys.exit(0 if found.same else 1)
+
+
+@contextmanager
+def _incomparable() -> Iterator[None]:
+    """End with status 2 where two runs cannot be compared."""
+    try:
+        yield
+    except JournalError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
 
 
 def journals_in(path: Path) -> list[Path]:
@@ -96,21 +107,17 @@ def parting(runs: Mapping[str, Path]) -> Iterator[str]:
     with_journal = {name: folder for name, folder in runs.items() if (folder / "values.rxj").exists()}
     (first, folder), *others = with_journal.items() or [("", Path())]
     for name, other in others:
-        if said := _same_in_other_parts(folder, other):
-            yield f"{first} and {name}: {said}"
-            continue
         try:
-            comparison, same = _first_unlike(folder, other)
+            verdict = _verdict(folder, other)
         except JournalError as error:
             yield str(error)
             continue
-        found = comparison.divergence
-        equal = f"{comparison.compared:,} equal executions"
+        comparison = verdict.comparison
+        if comparison is None or (comparison.divergence is None and verdict.same != comparison.same):
+            yield f"{first} and {name}: {verdict.words}"
+            continue
+        found, equal = comparison.divergence, f"{comparison.compared:,} equal executions"
         if found is None:
-            same, said = _decided(folder, other, comparison, same=same)
-            if same != comparison.same:
-                yield f"{first} and {name}: {said}"
-                continue
             yield f"{first} and {name} do the same: {equal}" + (f"; {comparison.longer}" if comparison.longer else "")
         else:
             settings = ", ".join(map(str, comparison.settings[:3]))
@@ -119,8 +126,8 @@ def parting(runs: Mapping[str, Path]) -> Iterator[str]:
             )
 
 
-def _once_more(folder: Path, algorithm: str | None, env: str | None) -> tuple[bool, str]:
-    """Whether a training does now what it did, as `_same` says it."""
+def _once_more(folder: Path, algorithm: str | None, env: str | None) -> Verdict:
+    """Whether a training does now what it did."""
     if not folder.is_dir():
         raise click.UsageError(f"{folder} is no folder of a training; say which other journal it is to be held against")
     from reactors.rl.runs.retrained import retrained
@@ -131,65 +138,47 @@ def _once_more(folder: Path, algorithm: str | None, env: str | None) -> tuple[bo
         except Exception as error:  # noqa: BLE001 - any code of the user's
             click.echo(f"{folder} cannot be trained once more: {type(error).__name__}: {error}", err=True)
             sys.exit(_UNTESTED)
-        return _same(folder, Path(out))
+        return _verdict(folder, Path(out))
 
 
-def _same(one: Path, other: Path) -> tuple[bool, str]:
-    """Whether two runs did the same, and in words: by their journals, or by the digests of trainings without them.
+class Verdict(NamedTuple):
+    """Whether two runs did the same, in words, too; and the comparison that says where they part, if there is one."""
 
-    Journals of one that was resumed overlap, or have a gap, if it was interrupted: there, too, digests decide.
+    same: bool
+    words: str
+    comparison: Comparison | None = None
+
+
+def _verdict(one: Path, other: Path) -> Verdict:
+    """By journals, and by the digests of trainings, which are also of what no journal has; else `JournalError`.
+
+    A training that was interrupted has more journals than the same one that was not, and they overlap or have a gap.
     """
-    if one.is_dir() and other.is_dir() and not all(_has_one(each) for each in (one, other)):
-        found = _by_digests(one, other)
-        if found is None:
-            lacks = next(each for each in (one, other) if _digest(each) is None)
-            fact = (
-                "journals of a run that was resumed, and no digest"
-                if _has_some(lacks)
-                else "neither values.rxj nor a digest"
+    mine, its = (journals_in(each) if _has_journals(each) else [] for each in (one, other))
+    digests = [_digest(each) for each in (one, other)] if one.is_dir() and other.is_dir() else [None, None]
+    known, equal = None not in digests, digests[0] == digests[1]
+    by_digest = f"the same: digest {digests[0]}" if equal else "their digests differ: {} and {}".format(*digests)
+    if known and equal and len(mine) != len(its):
+        return Verdict(True, by_digest)
+    if not (mine and its):
+        if not known:
+            raise JournalError(
+                f"{one} and {other} have nothing to be compared by: not both have values.rxj, which --journal-values "
+                "writes, nor both a digest, which a training has when it has ended"
             )
-            click.echo(f"Error: {lacks} has {fact}, for the run has not ended", err=True)
-            sys.exit(2)
-        same, said = found
-        return same, said if same else f"{said}; of runs with --journal-values, reactors diff says where"
-    comparison, same = _compared(one, other)
-    if (divergence := comparison.divergence) is not None:
-        return False, f"they part at {divergence.tag}, in {divergence.path}"
-    return _decided(one, other, comparison, same=same)
+        return Verdict(equal, by_digest if equal else f"{by_digest}; with --journal-values, reactors diff says where")
+    comparison = _first_unlike(mine, its)
+    if (found := comparison.divergence) is not None:
+        return Verdict(False, f"they part at {found.tag}, in {found.path}", comparison)
+    if known and equal != comparison.same:
+        return Verdict(equal, by_digest, comparison)
+    if comparison.same and (known or len(mine) == len(its)):
+        return Verdict(True, f"the same: {comparison.compared:,} executions", comparison)
+    return Verdict(False, comparison.longer or "one of them was resumed more often", comparison)
 
 
-def _has_some(folder: Path) -> bool:
-    return (folder / "values.rxj").exists()
-
-
-def _has_one(folder: Path) -> bool:
-    return _has_some(folder) and len(journals_in(folder)) == 1
-
-
-def _decided(one: Path, other: Path, comparison: Comparison, *, same: bool) -> tuple[bool, str]:
-    """Whether two runs did the same whose journals do not part, and in words: digests are also of what has none."""
-    found = _by_digests(one, other) if one.is_dir() and other.is_dir() else None
-    if found is not None and found[0] != comparison.same:
-        return found
-    if same or (found is not None and comparison.same):
-        return True, f"the same: {comparison.compared:,} executions"
-    return False, comparison.longer or f"one of {one} and {other} was resumed more often, and has more journals"
-
-
-def _same_in_other_parts(one: Path, other: Path) -> str:
-    """That two trainings are the same, though one was interrupted more often, and journals tell of that; or nothing."""
-    if not (one.is_dir() and other.is_dir() and _has_some(one) and _has_some(other)):
-        return ""
-    found = None if len(journals_in(one)) == len(journals_in(other)) else _by_digests(one, other)
-    return found[1] if found is not None and found[0] else ""
-
-
-def _by_digests(one: Path, other: Path) -> tuple[bool, str] | None:
-    """Whether two trainings have the same digest, and in words; None if one of them has not ended."""
-    mine, its = _digest(one), _digest(other)
-    if mine is None or its is None:
-        return None
-    return mine == its, f"the same: digest {mine}" if mine == its else f"their digests differ: {mine} and {its}"
+def _has_journals(path: Path) -> bool:
+    return not path.is_dir() or (path / "values.rxj").exists()
 
 
 def _digest(folder: Path) -> str | None:
@@ -198,23 +187,14 @@ def _digest(folder: Path) -> str | None:
     return found
 
 
-def _compared(one: Path, other: Path) -> tuple[Comparison, bool]:
-    try:
-        return _first_unlike(one, other)
-    except JournalError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
-
-
-def _first_unlike(one: Path, other: Path) -> tuple[Comparison, bool]:
-    """The first of their journals that are not the same, or the last ones; and whether all are the same."""
-    mine, its = journals_in(one), journals_in(other)
+def _first_unlike(mine: Sequence[Path], its: Sequence[Path]) -> Comparison:
+    """The first of their journals, in order, that are not the same, or else the last ones."""
     comparison = Comparison(Journal(mine[0]), Journal(its[0]))
     for pair in zip(mine[1:], its[1:], strict=False):
         if not comparison.same:
             break
         comparison = Comparison(*map(Journal, pair))
-    return comparison, comparison.same and len(mine) == len(its)
+    return comparison
 
 
 @click.command("same", short_help="Whether two runs did the same.")
@@ -225,15 +205,14 @@ def _first_unlike(one: Path, other: Path) -> tuple[Comparison, bool]:
 def same_command(one: Path, other: Path | None, *, algorithm: str | None, env: str | None) -> None:
     """Whether two runs did the same; the exit status says it: 0, or 1, or 2 if they cannot be compared.
 
-    ONE and OTHER are journals or folders of training; folders without values.rxj, or of runs that were resumed, are
-    compared by their digests. Without
+    ONE and OTHER are journals or folders of training; folders without values.rxj are compared by their digests. Without
     OTHER, the training in the folder ONE is trained once more, with the code that is there now: for `git bisect
     run reactors same DIR`, which finds the commit since which it learns something else. The status is 125, which makes
     git skip a commit, where it cannot be trained.
     """
     if other is not None and (algorithm or env):
         raise click.UsageError("--algorithm and --env are for a folder that is trained once more: leave out OTHER")
-    with reported():
-        same, said = _once_more(one, algorithm, env) if other is None else _same(one, other)
-    click.echo(said, err=not same)
-    sys.exit(0 if same else 1)
+    with reported(), _incomparable():
+        found = _once_more(one, algorithm, env) if other is None else _verdict(one, other)
+    click.echo(found.words, err=not found.same)
+    sys.exit(0 if found.same else 1)

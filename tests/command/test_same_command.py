@@ -56,7 +56,7 @@ def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(tmp
     assert (status, results[2].digest in text) == (1, True)
     (tmp_path / "one" / "result.json").unlink()
     status, text = said("same", *names[:2])
-    assert (status, "has neither values.rxj nor a digest" in text) == (2, True)
+    assert (status, "have nothing to be compared by" in text) == (2, True)
 
 
 @pytest.mark.usefixtures("fonts")

@@ -271,13 +271,14 @@ def make_program(number: Callable[[int, int], int], *, tangled: bool = False) ->
         )
         classes.append(cls)
     main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic, physical=physical, sleeps=sleeps)
-    if choose.yes(15):
-        classes += make_conversation(choose, main, choose.one([OBJECTS, *VALUES]))
     if ending == "stop":
         main.timers.append(Timer("end", choose.one([5, 0, 12, 25]), None))
         end = Reaction([main.timers[-1]], [], [], [], choose.one([0, 1, 7]), [["self.request_stop()"]])
         main.reactions.append(end)
-    program = Program([*classes, main], choose.number(0, 2**16), timeout, timeout is not None and choose.yes(30))
+    salt, keepalive = choose.number(0, 2**16), timeout is not None and choose.yes(30)
+    if choose.yes(15):
+        classes += make_conversation(choose, main, choose.one([OBJECTS, *VALUES]))
+    program = Program([*classes, main], salt, timeout, keepalive)
     if not tangled and program.cyclic:
         program.untangle()
     return program
