@@ -102,7 +102,7 @@ def fork() -> int:
     """As `os.fork`, after which also the random numbers of both go on as they would have."""
     make_private()
     random: Any = sys.modules.get("random")
-    state = None if random is None else random.getstate()  # which Python seeds anew in a child
+    state = None if random is None else random.getstate()  # which Python seeds again in a child
     pid = os.fork()
     if pid == 0 and random is not None:
         random.setstate(state)

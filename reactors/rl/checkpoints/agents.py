@@ -47,7 +47,7 @@ def restore_agents(simulation: ParallelSimulation, state: Mapping[str, Any]) -> 
             restore(simulation.env, state["env"])
         except HiddenStateError as error:
             why = str(error)
-            simulation.open_anew()  # it has taken on a part
+            simulation.open_again()  # a part of its state is restored
         else:
             simulation._returns = dict(zip(simulation.possible, state["returns"], strict=True))
             for name, value in state["seen"].items():

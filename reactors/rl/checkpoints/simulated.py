@@ -55,7 +55,7 @@ def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> str:
                 restore(simulation.envs[i], env)
             except HiddenStateError as error:
                 why = why or str(error)
-                simulation.make_anew(i)  # it has taken on a part
+                simulation.make_again(i)  # a part of its state is restored
             else:
                 simulation.observations[i] = state["observations"][i]
                 continue

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Stateful(rx.Reactor):
     """A reactor that a checkpoint can save.
 
-    `restored` is what one had, until it is taken on at the start, and `checkpoint` where that was; `anew` says why some
-    environment could not take it on. `first` is the time, in ns, of the first round; 0 but for a program that goes on
-    from a checkpoint.
+    `restored` is the state that it continues from, until that is loaded at the start, and `checkpoint` is where it was
+    saved; `unrestored` says why the state of an environment could not be restored. `first` is the time, in ns, of the
+    first round; 0 but for a program that goes on from a checkpoint.
     """
 
     save = rx.Input(bool)
@@ -32,7 +32,7 @@ class Stateful(rx.Reactor):
     restored: Any = None
     checkpoint: Path | None = None
     first: int = 0
-    anew: str = ""
+    unrestored: str = ""
 
     def state_dict(self) -> dict[str, Any]:
         """All that there is to continue from, as arrays of its own."""

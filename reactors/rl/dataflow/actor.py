@@ -62,7 +62,7 @@ class Actor(Stateful):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         self.rollout.load_state_dict(state)
-        self.anew = self.rollout.anew
+        self.unrestored = self.rollout.unrestored
         self.acting.load_state_dict(state)
 
     def load(self) -> None:

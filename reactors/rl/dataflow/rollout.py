@@ -79,9 +79,9 @@ class Rollout:
         return {"simulations": [simulation_form(each) for each in self.simulations]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave; `anew` says why not, where an environment could not take it on."""
+        """Continue from what `state_dict` gave; `unrestored` says why an environment could not."""
         found = [restore_simulation(*each) for each in zip(self.simulations, state["simulations"], strict=True)]
-        self.anew = next(filter(None, found), "")
+        self.unrestored = next(filter(None, found), "")
 
     def observations(self, part: int = 0) -> NDArray[Any]:
         """What to act on next in the environments of this part."""

@@ -68,7 +68,7 @@ class Simulator(Stateful):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         self.rollout.load_state_dict(state)
-        self.anew = self.rollout.anew
+        self.unrestored = self.rollout.unrestored
 
     def step(self) -> None:
         """One step of one part."""

@@ -145,7 +145,7 @@ class ParallelSimulation:
             outcomes = [Outcome(agent, before[agent], 0.0, False, True) for agent in there]
             led_to = self.state
             self._end(failed=True)
-            self._make_anew()
+            self._make_again()
             self.next_state = led_to
             return outcomes
         for outcome in outcomes:
@@ -235,15 +235,15 @@ class ParallelSimulation:
         except SimulationError:
             if not self.restarting:
                 raise
-            self._make_anew()
+            self._make_again()
 
-    def _make_anew(self) -> None:
+    def _make_again(self) -> None:
         self.restarts += 1
         self.seed = self._fresh = None if self.seed is None else seed_of(self.seed, self._number)
-        self.open_anew()
+        self.open_again()
         self.reset()
 
-    def open_anew(self) -> None:
+    def open_again(self) -> None:
         """Make an environment in place of one that can no longer be used as it is."""
         with contextlib.suppress(Exception):  # it is broken
             self.close()

@@ -380,10 +380,10 @@ class Simulation:
         self.restarts += 1
         seed = self.seeds[i]
         self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])
-        self.make_anew(i)
+        self.make_again(i)
         del self.broken[i]
 
-    def make_anew(self, i: int) -> None:
+    def make_again(self, i: int) -> None:
         """Make an environment again that can no longer be used as it is."""
         with contextlib.suppress(Exception):  # it is broken
             self.envs[i].close()

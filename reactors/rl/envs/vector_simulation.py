@@ -157,7 +157,7 @@ class VectorSimulation:
         except Exception as error:
             if not self.restarting:
                 raise self._error(self._fault("step", answer, error), error) from error
-            return self._made_anew(following)
+            return self._made_again(following)
         self.observations = obs
         if self.mode is AutoresetMode.NEXT_STEP:
             self.valid = None if self._over is None else np.logical_not(self._over)
@@ -256,7 +256,7 @@ class VectorSimulation:
                     raise SimulationError(fault, i)
         return obs
 
-    def _made_anew(self, following: Any) -> tuple[Any, Any, Any]:
+    def _made_again(self, following: Any) -> tuple[Any, Any, Any]:
         with contextlib.suppress(Exception):  # it is broken
             self.close()
         self.restarts += 1

@@ -286,7 +286,7 @@ def _run(
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
         weights = final = training.final_weights()
-        report["notes"] += [*_begun_anew(graph), *_restarted(training), *_none_better(training)]
+        report["notes"] += [*_unrestored(graph), *_restarted(training), *_none_better(training)]
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
@@ -434,13 +434,13 @@ def _notes(mode: Mode, saved: Saved | None) -> list[str]:
     return [*free, *notes, *hidden]
 
 
-def _begun_anew(graph: rx.Graph) -> list[str]:
-    """Notes of environments whose state a checkpoint had, and which could not take it on."""
+def _unrestored(graph: rx.Graph) -> list[str]:
+    """Notes of environments whose state is in the checkpoint, and could not be restored."""
     return [
-        f"environments of {each.path.removeprefix('main.')} could not take on their state ({each.anew}): they began "
+        f"environments of {each.path.removeprefix('main.')} could not be restored ({each.unrestored}): they began "
         "new episodes where the run goes on"
         for each in graph.reactors
-        if isinstance(each, Stateful) and each.anew
+        if isinstance(each, Stateful) and each.unrestored
     ]
 
 

@@ -177,7 +177,7 @@ class MultiAgentVectorEnv:
         except rx.WorkerDied as error:
             if self.on_error == "raise":
                 raise
-            return self._made_anew(error)
+            return self._made_again(error)
         finally:
             run.beat.at_once = False
         self._latest = run.beat.batch
@@ -236,7 +236,7 @@ class MultiAgentVectorEnv:
         if self._latest is None:
             raise ResetNeeded(f"{PATH}: {what} before the first reset; call reset first")
 
-    def _made_anew(self, error: Exception) -> Step:
+    def _made_again(self, error: Exception) -> Step:
         """After a process died: make all environments again in new processes, and truncate every episode."""
         before, seeds, n = self._latest, self._run.seeds, self.num_envs
         self._run.end = in_words(error)  # in case the new one cannot be made

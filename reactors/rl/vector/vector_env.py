@@ -179,7 +179,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                     f"{fits.index(False)} has another one than environment 0{remedy}"
                 )
 
-    def _made_anew(self, error: Exception) -> Step:
+    def _made_again(self, error: Exception) -> Step:
         """After a process died or hung: make all environments again in new processes, and truncate every episode."""
         self._death, self._state = None, AsyncState.DEFAULT
         before, seeds = self._observations(), self._run.seeds
@@ -307,7 +307,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         except rx.WorkerDied as error:
             if self.on_error == "raise":
                 raise
-            return self._made_anew(error)
+            return self._made_again(error)
         beat.at_once = False
         return self._stepped()
 
@@ -331,7 +331,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         except (rx.WorkerDied, multiprocessing.TimeoutError) as error:
             if self.on_error == "raise":
                 raise
-            return self._made_anew(error)
+            return self._made_again(error)
         return self._stepped()
 
     def _stepped(self) -> Step:

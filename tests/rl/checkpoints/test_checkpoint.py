@@ -586,7 +586,7 @@ def test_environments_that_cannot_take_on_their_state_begin_again_and_it_is_note
     resume = tmp_path / "run" / "checkpoints" / f"{12 * STEPS:012d}"
     again = [train(PPO, env=lazy, resume=resume, workers=n, out=tmp_path / f"{n}") for n in (1, 2)]
     for each in again:
-        assert "actors[0] could not take on their state (the state has a Lazy.step.<locals>.Inner" in each.notes[0]
+        assert "actors[0] could not be restored (the state has a Lazy.step.<locals>.Inner" in each.notes[0]
     assert np.array_equal(again[0].weights, again[1].weights)
 
 

@@ -86,11 +86,11 @@ class AgentsRollout:
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave; `anew` says why not, where an environment could not take it on."""
-        self.anew = ""
+        """Continue from what `state_dict` gave; `unrestored` says why an environment could not."""
+        self.unrestored = ""
         for e, (simulation, each) in enumerate(zip(self.simulations, state["simulations"], strict=True)):
             whole, why = restore_agents(simulation, each)
-            self.anew = self.anew or why
+            self.unrestored = self.unrestored or why
             for view, alive in zip(self.views, state["alive"], strict=True):
                 view.alive[e] = alive[e] if whole else False
                 view.gone[e] = not whole
