@@ -110,7 +110,8 @@ def run(
     where, and for what workers waited: `run.rxt`, which `rx.Trace` reads and `reactors trace` converts for Perfetto, or
     `run.json`, a timeline for chrome://tracing. `live` shows what workers are doing, in a terminal or a notebook, and
     lets `reactors top` and `reactors view` attach; "attach" only allows that. `progress` draws a line, or calls a
-    function with the tag, the seconds since the start, and the fraction of the timeout that is over.
+    function with the tag, the seconds since the start, and the fraction of the timeout that is over; of several
+    machines, this one is looked at.
 
     `debug` makes checks that are too slow for every day: types on ports, changes of shared values, globals that
     reactions set, draws from global random generators, tensors whose graph would get lost. It is an error if one time

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reactors_runtime.machines.leading import Gathering
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
+    from reactors_runtime.processes.workers import Report
 
 
 def warn_of_round_trips(graph: Graph, image: Image, seconds: Mapping[int, float]) -> None:
@@ -63,20 +64,23 @@ def on_machines(
             warn_of_round_trips(graph, image, {member.machine: member.round_trip / 1e9 for member in gathering.members})
             binding = Binding(graph.elements, debug=debug)
             binding.attach_caller(image, memory)
+            came: dict[int, Report] = {}
             try:
-                reports = gathering.run(
+                gathering.run(
                     image,
                     memory,
                     parts,
                     modules=parcels.modules(parts.values()),
                     on_wait=line.look if line.looks else None,
                     files=files,
+                    reports=came,
                 )
             except leading.MachinesMissing as missing:
                 raise MachineError(f"{graph.main.path}: {missing}") from None
             finally:
                 binding.detach()
-        parcels.unpack(graph, image, reports)
+                parcels.unpack(graph, image, came.values())
+        reports = [*came.values()]
         lost = {report.error.machine for report in reports if isinstance(report.error, leading.LostMachine)}
         for report in reports:
             if isinstance(report.error, leading.LostMachine):

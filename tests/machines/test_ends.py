@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import struct
 import threading
@@ -19,6 +20,7 @@ from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Platform
 from reactors_runtime.machines.leading import Gathering, MachinesMissing
 from tests.machines.test_runs import Line, Source, command, free_port, run
+from tests.runtime.test_setting import Endless
 
 TOKEN = b"a token of enough bytes"
 
@@ -146,3 +148,35 @@ def test_why_a_link_was_over_is_said_and_not_that_it_was() -> None:
 def test_a_link_that_is_cut_alone_is_said_to_be() -> None:
     with pytest.raises(rx.MachineLost, match=r"machine 1 \(.*\), which runs main\.cuts, is lost: it was cut"):
         run(Cutting(ends=False), placement={"main.cuts": 1})
+
+
+class Two(rx.Reactor):
+    def __init__(self) -> None:
+        self.here, self.there = Endless(), Endless()
+
+
+def test_attributes_come_home_from_all_machines_when_progress_raises() -> None:
+    def fail(tag: rx.Tag, *_: object) -> None:
+        if tag.time > 5_000_000:
+            raise LookupError("from progress")
+
+    main = Two()
+    with pytest.raises(LookupError, match="from progress"):
+        run(main, timeout=None, progress=fail, placement={"main.here": 0, "main.there": 1})
+    assert main.here.n >= 5
+    assert main.here.ended
+    assert main.there.ended
+
+
+def test_attributes_come_home_from_all_machines_when_a_signal_handler_raises() -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("from the handler")
+
+    main, before = Endless(signal.SIGUSR1), signal.signal(signal.SIGUSR1, fail)
+    try:
+        with pytest.raises(LookupError, match="from the handler"):
+            run(main, timeout=None, placement={"main.other": 0, "main": 1})
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert main.n >= 10
+    assert main.ended

@@ -25,7 +25,7 @@ from reactors_runtime.processes.workers import Report
 from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from reactors_runtime.machines.encryption import Identity
     from reactors_runtime.machines.keeping import RunFiles
@@ -203,10 +203,12 @@ class Gathering:
         modules: Iterable[str] = (),
         on_wait: Callable[[], None] | None = None,
         files: RunFiles,
-    ) -> list[Report]:
-        """As `processes.workers.run`, with `parts` for all workers.
+        reports: dict[int, Report],
+    ) -> None:
+        """As `processes.workers.run`, with `parts` and `reports` of all workers.
 
-        What all have counted is in this memory then, and what they have kept in `files`.
+        What all have counted is in this memory then, and what they have kept in `files`, also where `on_wait` or a
+        signal handler of the user raises, which comes out of this.
         """
         modules = [*modules]
         of = image.options.machine_of
@@ -222,11 +224,15 @@ class Gathering:
 
             mine = {worker: part for worker, part in parts.items() if of[worker] == 0}
             sockets = {link.machine: link.fileno() for link in links}
-            reports = workers.run(image, memory, mine, modules=modules, on_wait=look, links=sockets)
-            say_goodbye(links, look)
-            reports += self._gather(image, memory, {link.machine: link for link in links}, files)
-            self._add_lost_links(image, links, reports)
-        return reports
+            try:
+                workers.run(image, memory, mine, modules=modules, on_wait=look, links=sockets, reports=reports)
+                say_goodbye(links, look)
+            except BaseException:
+                say_goodbye(links, self._hear)
+                raise
+            finally:
+                reports |= self._gather(image, memory, {link.machine: link for link in links}, files)
+                self._add_lost_links(image, links, reports.values())
 
     def _send_jobs(self, image: Image, memory: Memory, parts: Mapping[int, bytes], modules: list[str]) -> None:
         pickled, (pages, contents) = workers.pickled(image), pages_of(memory)
@@ -301,8 +307,8 @@ class Gathering:
             files.lacks("trace", message[1])
         return True
 
-    def _gather(self, image: Image, memory: Memory, links: dict[int, Link], files: RunFiles) -> list[Report]:
-        reports: list[Report] = []
+    def _gather(self, image: Image, memory: Memory, links: dict[int, Link], files: RunFiles) -> dict[int, Report]:
+        reports: dict[int, Report] = {}
         for member in self.members:
             if member.outcome is None:
                 self._take(member, _LAST_WORD if links[member.machine].silent else _GRACE)
@@ -318,10 +324,10 @@ class Gathering:
             if missing:
                 error = _lost(image, member, links[member.machine].lost or "it has sent nothing home")
                 found += [Report(worker, error=error) for worker in sorted(missing)]
-            reports += found
+            reports |= {report.worker: report for report in found}
         return reports
 
-    def _add_lost_links(self, image: Image, links: list[Link], reports: list[Report]) -> None:
+    def _add_lost_links(self, image: Image, links: list[Link], reports: Collection[Report]) -> None:
         """Where nothing is wrong but that there was no way to a machine any more, which has ended the run.
 
         Of two machines that could not reach each other the one that has joined later counts as lost.
