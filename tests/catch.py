@@ -57,7 +57,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 5e-4, "anneal": True, "clip": 0.2, "anneal_clip": False, "torso": "small",
     },
     "IMPALA": {"learning_rate": 1e-3, "lam": 0.95, "fragments": 8, "passes": 2, "torso": "small"},
-    "APPO": {"lam": 0.95, "fragments": 8, "torso": "small"},
+    "APPO": {"lam": 0.95, "fragments": 8, "passes": 4, "ring": 1, "torso": "small"},
     "DQN": {
         "num_envs": 4, "horizon": 8, "batch_size": 32, "capacity": 20_000, "updates_per_step": 0.25,
         "learning_rate": 5e-4, "anneal": True, "target_every": 250, "exploration_fraction": 0.3,

@@ -14,7 +14,7 @@ import click
 from reactors.command.options import of_env, of_own_algorithm, run_in
 from reactors.command.tracebacks import reported
 from reactors.errors import JournalError
-from reactors.journals.comparison import Comparison
+from reactors.journals.comparison import Comparison, GraphsDifferError
 from reactors.journals.journal import Journal
 from reactors.journals.words import lines
 
@@ -167,7 +167,12 @@ def _verdict(one: Path, other: Path) -> Verdict:
                 "writes, nor both a digest, which a training has when it has ended"
             )
         return Verdict(equal, by_digest if equal else f"{by_digest}; with --journal-values, reactors diff says where")
-    comparison = _first_unlike(mine, its)
+    try:
+        comparison = _first_unlike(mine, its)
+    except GraphsDifferError:  # as where one is watched and the other is not, of which their digests know nothing
+        if known and equal:
+            return Verdict(True, by_digest)
+        raise
     if (found := comparison.divergence) is not None:
         return Verdict(False, f"they part at {found.tag}, in {found.path}", comparison)
     if known and equal != comparison.same:

@@ -11,6 +11,7 @@ import click
 from reactors.command.options import misuse, of_env, of_own_algorithm
 from reactors.command.tracebacks import reported
 from reactors.command.values import COUNT, NATURAL
+from reactors.errors import ArgumentError, ReactorError
 from reactors.reports.json_text import json_line
 from reactors.script import WrongTarget, reactor_class
 
@@ -124,7 +125,7 @@ def replay_command(
         if not prompt:
             click.echo(repr(r))
         for question in ask:
-            click.echo(repr(r.ask(question)))
+            click.echo(repr(_answer(r, question)))
         if why is not None:
             found = r.why(why)
             click.echo(str(found))
@@ -134,6 +135,15 @@ def replay_command(
             from reactors.rewinding.shell import shell
 
             shell(r)
+
+
+def _answer(r: Replay, question: str) -> Any:
+    try:
+        return r.ask(question)
+    except ReactorError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"--ask: {question!r} raises {type(error).__name__}: {error}") from error
 
 
 @click.command("bisect", short_help="Find the reaction since which a check fails.")

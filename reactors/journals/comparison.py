@@ -230,6 +230,10 @@ _GRAPH = ("path", "kind", "source", "offset", "physical", "dtype", "shape", "fir
 _REACTION = ("path", "triggers", "uses", "effects", "deadline", "native")
 
 
+class GraphsDifferError(JournalError):
+    """Two journals are of programs with different graphs."""
+
+
 def refuse_other_graphs(one: Journal, other: Journal) -> None:
     """Refuse programs in which not the same reactions have the same ports: no execution stands for another then."""
     for what in ("reactions", "elements"):
@@ -237,7 +241,7 @@ def refuse_other_graphs(one: Journal, other: Journal) -> None:
         for here, there, journal in ((mine, theirs, one), (theirs, mine, other)):
             if only := sorted({*here} - {*there}):
                 kind = "reactions" if what == "reactions" else "ports, timers and actions"
-                raise JournalError(
+                raise GraphsDifferError(
                     f"{one.path} and {other.path} are of different graphs: only {journal.path} has the {kind} "
                     f"{', '.join(only[:4])}{' ...' * (len(only) > 4)}; compare runs of one program"
                 )
@@ -245,7 +249,7 @@ def refuse_other_graphs(one: Journal, other: Journal) -> None:
         for mine, theirs in zip(getattr(one, what), getattr(other, what), strict=True):
             for key in keys:
                 if mine.get(key) != theirs.get(key):
-                    raise JournalError(
+                    raise GraphsDifferError(
                         f"{one.path} and {other.path} are of different graphs: {key} of {mine['path']} is "
                         f"{mine.get(key)} in the one and {theirs.get(key)} in the other; compare runs of one program"
                     )

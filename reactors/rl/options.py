@@ -137,7 +137,9 @@ class SharedOptions:
         wanted='rl.Past(every=50), or "past:every=50"', metavar="past[:KEY=VALUE,...]",
     )  # fmt: skip
     seed: Seed = option(0, "The seed of all random numbers", "program", wanted="a whole number from 0 to 2**63 - 1")
-    device: str = option("cpu", "Where the networks learn; with commas, one device for each learner", metavar="NAME")
+    device: str | Sequence[str] = option(
+        "cpu", "Where the networks learn; with commas, or as a list, one device for each learner", metavar="NAME"
+    )
     backend: Backend = option("auto", "Threads or processes, as in rx.run", command=False)
     pin: Pin = option(
         "auto", "Pin each worker to a core of its own, or none; by default a worker moves only where two share a core"
@@ -155,6 +157,7 @@ class SharedOptions:
             if not accepts(hint, value):
                 wanted = each.metadata["wanted"] or words(without_none(hint))
                 raise ArgumentError(f"{each.name} of {self.of} is {value!r}; write {wanted}")
+        self._check_device()
         Past.of(self.opponents)
         mode: Any = getattr(self, "mode", None)
         if mode in {"sync", "free"} and self.lag not in {None, 1}:
@@ -165,6 +168,19 @@ class SharedOptions:
                 f"double_buffer of {self.of} lets one policy act for half of the environments at a time, but actors "
                 'have policies of their own; write inference="central", too'
             )
+
+    def _check_device(self) -> None:
+        several: Any = self.device
+        if not isinstance(several, str) and not (
+            isinstance(several, list | tuple) and several and all(isinstance(each, str) for each in several)
+        ):
+            raise ArgumentError(f'device of {self.of} is {several!r}; write a name, as "cpu", or a list of names')
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The names that `device` has."""
+        names = self.device.split(",") if isinstance(self.device, str) else self.device
+        return tuple(each.strip() for each in names)
 
 
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the journal and of the checkpoint

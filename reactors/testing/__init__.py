@@ -235,9 +235,20 @@ def assert_deterministic(
         if first is None:
             first = found
         if found[1] != first[1]:
-            raise AssertionError(f"the digest is {first[1]} with {first[0]} and {found[1]} with {found[0]}")
+            differ = f"the digest is {first[1]} with {first[0]} and {found[1]} with {found[0]}"
+            raise AssertionError(differ + _of_deadlines(program(), options))
         if not _equal(found[2], first[2]):
-            raise AssertionError(f"the outcome is {first[2]!r} with {first[0]} and {found[2]!r} with {found[0]}")
+            differ = f"the outcome is {first[2]!r} with {first[0]} and {found[2]!r} with {found[0]}"
+            raise AssertionError(differ + _of_deadlines(program(), options))
+
+
+def _of_deadlines(main: Reactor, options: RunArguments) -> str:
+    """That deadlines may be why runs differ, if it has some and no virtual clock decides which are missed."""
+    graph = Graph(main)
+    having = [name for name, row in zip(graph.names, graph.program.reactions, strict=True) if row.deadline is not None]
+    if not having or options.get("clock") is not None:
+        return ""
+    return f"; {having[0]} has a deadline, which a slow machine misses: give clock=rx.VirtualClock()"
 
 
 NUMBERS = float, complex, np.inexact  # which may be NaN

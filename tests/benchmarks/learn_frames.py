@@ -5,8 +5,9 @@
     make learn_frames ARGS="pong-dqn --steps 2000000 --out runs/pong-dqn"
 
 Results go to docs/learning: `GAME.csv`, with another seed than 0 `GAME-SEED.csv`, has the mean return of the last 20
-episodes over steps and seconds, `GAME.png` the curve. `frames.csv` has a row for each run, with the digest and the hash
-of the weights that it has whenever it is made again, and the commit that makes it.
+episodes over steps and seconds, `GAME.png` the curve, `journals/GAME.csv` what else the run's journal said.
+`frames.csv` has a row for each run, with the digest and the hash of the weights that it has whenever it is made again,
+and the commit that makes it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import fcntl
 from pathlib import Path
 from typing import Any
 
+import kept_journals
 import torch
 from made_by import commit
 
@@ -65,6 +67,7 @@ def main() -> None:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerows([("step", "seconds", "return"), *curve])
     draw(name, algorithm.name, curve)
+    kept_journals.keep(name, done.journal)
     keep({
         "game": given.game, "algorithm": algorithm.name, "mode": MODE, "seed": given.seed, "steps": given.steps,
         "trained_steps": done.steps, "seconds": round(done.journal[-1]["seconds"]), "return": curve[-1][2],

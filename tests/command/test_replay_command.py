@@ -57,6 +57,13 @@ def test_a_program_is_executed_up_to_somewhere_and_asked(program: str) -> None:
     assert "(a condition)" in said("replay", program, "--timeout", "99 min", "--stop-at", "m.n == 5")
 
 
+def test_a_question_that_raises_is_answered_in_a_line(program: str) -> None:
+    asked = CliRunner().invoke(main, ["replay", program, "--timeout", "9 min", "--ask", "m.nn"])
+    assert asked.exit_code == 1
+    said = "error: --ask: 'm.nn' raises AttributeError: 'Main' object has no attribute 'nn'"
+    assert asked.output.splitlines()[1:] == [said]
+
+
 def test_what_a_check_says_since_when_is_found(program: str) -> None:
     found = said("bisect", program, "--timeout", "99 min", "--check", "m.n < 50")
     assert found == "since 2940 s: main.step, 3 executions\n"

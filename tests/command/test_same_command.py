@@ -60,6 +60,20 @@ def test_trainings_without_a_journal_of_values_are_compared_by_their_digests(tmp
 
 
 @pytest.mark.usefixtures("fonts")
+def test_a_training_that_is_watched_is_the_same_by_its_digest(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("unseen", "watched", "another")]
+    for out, seed, every in zip(names, (3, 3, 4), (None, 1, 1), strict=True):
+        rl.train(
+            rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=64, seed=seed, out=out, view_every=every,
+            journal_values=True,
+        )  # fmt: skip
+    status, text = said("same", *names[:2])
+    assert (status, "the same: digest" in text) == (0, True)
+    status, text = said("same", names[0], names[2])
+    assert (status, "are of different graphs: only" in text) == (2, True)
+
+
+@pytest.mark.usefixtures("fonts")
 def test_trainings_that_were_resumed_are_the_same_only_if_all_their_parts_are(tmp_path: Path) -> None:
     """Each part has a journal of its own, and the learning rate of the second one falls over other steps."""
     whole, parts, longer = (str(tmp_path / name) for name in ("whole", "parts", "longer"))

@@ -192,6 +192,42 @@ class Quick(rx.Reactor):
         self.total += self.inp.value
 
 
+class Hurried(rx.Reactor):
+    """Has a deadline, and says something else in each run."""
+
+    tick, out = rx.Timer(0, "1 ms"), rx.Output(int)
+
+    def __init__(self, says: int = 0) -> None:
+        self.says = says
+
+    @rx.reaction(tick, effects=out)
+    def wait(self) -> None:
+        self.out.set(self.says)
+
+    @rx.reaction(tick)
+    def work(self) -> None: ...
+
+    @work.deadline("1 h")
+    def miss(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "; main.work has a deadline, which a slow machine misses: give clock=rx.VirtualClock"),
+        ({"clock": lambda _: rx.VirtualClock()}, r"with 1 workers \(thread\)$"),
+    ],
+    ids=["no clock", "a virtual clock"],
+)
+def test_that_deadlines_may_be_why_runs_differ_is_said(options: Any, said: str) -> None:
+    numbers = itertools.count()
+    with pytest.raises(AssertionError, match=said):
+        assert_deterministic(
+            lambda: Hurried(next(numbers)), workers=(1,), backends=("thread",), timeout="2 ms",
+            outcome=lambda main: main.says % 2, **options,
+        )  # fmt: skip
+
+
 def test_a_program_that_is_not_deterministic_is_found_out() -> None:
     runs = itertools.count()
 
@@ -211,7 +247,7 @@ def test_a_program_that_is_not_deterministic_is_found_out() -> None:
 
     with pytest.raises(AssertionError, match=r"the digest is \w+ with 1 workers \(inline\) and \w+ with 2 workers"):
         assert_deterministic(Fickle, workers=(2,), backends=("thread",))
-    with pytest.raises(AssertionError, match=r"the outcome is 2 with 1 workers \(inline\) and 3 with 2 workers"):
+    with pytest.raises(AssertionError, match=r"the outcome is 3 with 1 workers \(inline\) and 4 with 2 workers"):
         assert_deterministic(Fickle, workers=(2,), backends=("thread",), outcome=lambda main: main.run)
 
 

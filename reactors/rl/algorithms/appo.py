@@ -42,9 +42,10 @@ class APPO(IMPALA):
     """Upper bound of the importance weight of behaviour to target policy; RLlib's and IMPACT's value."""
     target_every: Count = 4
     """Updates between copies of the network into its target. Chosen here."""
-    passes: Count = 4
-    """Of the newest batch. With two through a ring of 4, as in RLlib's `pong-appo`, one seed of five never balanced the
-    pole."""
+    passes: Count = 2
+    """As in RLlib's `pong-appo`."""
+    ring: Count = 4
+    """As in RLlib's `pong-appo`."""
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> APPOLearning:
         """Make the learner's networks and update."""

@@ -66,7 +66,7 @@ class IMPALA(PolicyGradient):
     passes: Count = 1
     """How many times a batch is learned from. Once in the paper."""
     ring: Count = 1
-    """Batches that take turns in these passes; 4 in RLlib's `pong-appo`."""
+    """Batches that take turns in these passes. RLlib's `pong-appo` has 4."""
     replay_slots: Natural = 0
     """Old fragments that are kept for replay; 100 in RLlib. None by default, as in the paper."""
     replay_proportion: NotNegative = 0.0

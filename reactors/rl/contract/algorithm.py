@@ -223,11 +223,11 @@ class Algorithm(ABC):
                 f"{self.name} takes discrete actions, and the environment's are {action_space}; take rl.PPO, or for "
                 "many agents rl.IPPO"
             )
-        several = isinstance(action_space, gym.spaces.Box)
-        remedy = "; flatten them with gymnasium.wrappers.TransformAction" if several and self.continuous else ""
+        several = isinstance(action_space, gym.spaces.Box) and self.continuous
         raise ParameterError(
             f"{self.name} takes actions of a {' or of a '.join(self.takes())}, and the environment's are "
-            f"{action_space}{remedy}"
+            f"{action_space}; {'flatten them with' if several else 'make them from such actions by'} "
+            "gymnasium.wrappers.TransformAction"
         )
 
     def part(self, learners: int) -> Self:

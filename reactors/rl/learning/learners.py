@@ -13,6 +13,8 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.continuous import Continuous
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.learning.adaptation import Adaptation
     from reactors.rl.options import Options
@@ -42,34 +44,35 @@ class Learners:
 
 def learners_of(algorithm: Algorithm, options: Options) -> Learners:
     """Those that `rl.train` is asked for."""
-    device, exchange_every = options.device, options.exchange_every
+    devices, exchange_every = options.devices, options.exchange_every
     if options.actor_device is not None or options.critic_device is not None:
-        devices = options.actor_device or device, options.critic_device or device
-        if device != type(options).device and device not in devices:
+        halves = options.actor_device or devices[0], options.critic_device or devices[0]
+        if devices != (type(options).device,) and not {*devices} <= {*halves}:
             raise ArgumentError(
-                f"device of rl.train is {device!r}, but actor_device and critic_device name one for each; leave it out"
+                f"device of rl.train is {options.device!r}, but actor_device and critic_device name one for each; "
+                "leave it out"
             )
-        return apart(algorithm, options.learners, *devices, exchange_every)
+        return apart(algorithm, options.learners, *halves, exchange_every)
     if exchange_every is not None:
         raise ArgumentError(
             f"exchange_every of rl.train is {exchange_every}, but actor and critics learn together; write actor_device "
             "and critic_device"
         )
-    return several(algorithm, options.learners, device)
+    return several(algorithm, options.learners, devices)
 
 
-def several(algorithm: Algorithm, learners: int, device: str, function: str = "rl.train") -> Learners:
-    """So many, on one device or, where it names as many with commas, each on its own; `function` was asked for them.
+def several(algorithm: Algorithm, learners: int, devices: Sequence[str], function: str = "rl.train") -> Learners:
+    """So many, on one device or, where there are as many, each on its own; `function` was asked for them.
 
     `ArgumentError` and `ParameterError` where the algorithm's batches cannot be shared.
     """
     if learners > 1:
         algorithm.part(learners)
-    devices = [checked(each.strip(), "device", function) for each in device.split(",")]
+    devices = [checked(each, "device", function) for each in devices]
     if len(devices) not in {1, learners}:
         raise ArgumentError(
-            f"device of {function} is {device!r}, {len(devices)} devices, and learners is {learners}; name one for "
-            "all, or one for each"
+            f"device of {function} is {','.join(devices)!r}, {len(devices)} devices, and learners is {learners}; name "
+            "one for all, or one for each"
         )
     return Learners(tuple(devices * (learners // len(devices))))
 

@@ -56,7 +56,8 @@ def rendering(make: Callable[..., Any], mode: str) -> Any:
         env = partial(for_evaluation(make), render_mode=mode)()
     except Exception as error:
         raise ParameterError(
-            f"the environment cannot be made with render_mode={mode!r} ({type(error).__name__}: {error})"
+            f"the environment cannot be made with render_mode={mode!r} ({type(error).__name__}: {error}); let a "
+            "function that makes one take render_mode=, and pass it on"
         ) from error
     if env.render_mode != mode:
         modes = (env.metadata or {}).get("render_modes", [])

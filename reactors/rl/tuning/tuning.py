@@ -173,7 +173,7 @@ def tune(given: TuneCall) -> Tuned:
     >>> tuned.options
     {'workers': 1, 'actors': 1, 'learners': 1, 'mode': 'sync'}
     """
-    mode, env, seed, device = given.mode, given.env, given.seed, given.device
+    mode, env, seed, devices = given.mode, given.env, given.seed, given.devices
     cores = min(len(os.sched_getaffinity(0)) if given.cores is None else given.cores, MOST)
     algorithm = _with_ratio(given.algorithm, given.ratio)
     check_loaders(algorithm, given.loaders)
@@ -224,14 +224,14 @@ def tune(given: TuneCall) -> Tuned:
     for size in given.batch_sizes:
         say(f"batches of {size}")
         frames[size] = size * learned(
-            with_size(algorithm, batch_size=size), several(algorithm, 1, device, "rl.tune"), 1
+            with_size(algorithm, batch_size=size), several(algorithm, 1, devices, "rl.tune"), 1
         )
     algorithm = with_size(algorithm, batch_size=fastest(frames)) if frames else algorithm
     for fanout in given.fanouts:
         say(f"a tree with a fan-out of {fanout}")
         draws[fanout] = draws_a_second(with_size(algorithm, fanout=fanout), spaces, recorded, given.seconds)
     algorithm = with_size(algorithm, fanout=fastest(draws)) if draws else algorithm
-    learners = _learners_of(algorithm, spaces, seed, device, cores, groups)
+    learners = _learners_of(algorithm, spaces, seed, devices, cores, groups)
     acting, learning, together = {}, {}, []
     alone: Mode = "sync" if mode == "sync" else "pipelined"
     for n in banks:
@@ -266,18 +266,18 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, g
 
 
 def _learners_of(
-    algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int, groups: int | None
+    algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, devices: Sequence[str], cores: int, groups: int | None
 ) -> dict[int, Learners]:
     """Learners in every number that the algorithm can have; if each group has one, by the number of their workers."""
-    one = several(algorithm, 1, device, "rl.tune")
+    one = several(algorithm, 1, devices, "rl.tune")
     if groups is not None:
         return dict.fromkeys(range(1, min(groups, cores) + 1), one)
     found = {1: one}
-    if cores == 1 or not algorithm.learning(*spaces, seed, device).flats:
+    if cores == 1 or not algorithm.learning(*spaces, seed, devices[0]).flats:
         return found
     for m in range(2, cores + 1):
         with contextlib.suppress(ParameterError):
-            found[m] = several(algorithm, m, device, "rl.tune")
+            found[m] = several(algorithm, m, devices, "rl.tune")
     return found
 
 

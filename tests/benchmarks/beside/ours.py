@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import kept_journals
 import numpy as np
 import torch
 from beside import spread
@@ -54,6 +55,7 @@ def run(task: Task) -> Learned:
             watch.returns.clear()
             watch.ended(int(row["global_step"]), [row["charts/episodic_return"] / agents])
     mean, deviation = spread.evaluate(task.seed, done) if task.env == SPREAD else evaluate(task, chooses(done, task))
+    kept_journals.keep("-".join(map(str, (task.algorithm, task.env, task.steps, task.seed))), done.journal)
     shutil.rmtree(folder)
     return Learned(
         done.steps,

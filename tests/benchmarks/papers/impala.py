@@ -48,7 +48,7 @@ def minatar(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     torch.set_num_threads(1)
     settings: Any = needed_preset(rl.APPO, "minatar:breakout").values
     steps, seed = 6_400 if options.quick else 500_000, 0
-    yield ["MinAtar Breakout", f"return of the last 20 episodes of {steps:,} steps", "steps/s", "digest"]
+    yield ["MinAtar Breakout", f"return of the last 20 episodes of {steps:,} steps, seed {seed}", "steps/s", "digest"]
     for name, (algorithm, more) in parts(settings).items():
         done = rl.train(
             algorithm, "minatar:breakout", total_steps=steps, seed=seed, mode="pipelined", workers=2, **more
@@ -62,10 +62,10 @@ def ablations(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]
     from reactors import rl
 
     torch.set_num_threads(1)
-    yield ["Catch, 42x42", "balls caught of 100, by seed", "steps to 95, median", "steps/s"]
+    yield ["Catch, 42x42", "balls caught of 100, by seed", "steps to 95, median", "steps/s", "digests"]
     steps, seeds = (8_000, 1) if options.quick else (60_000, 3)
     for name, (algorithm, more) in parts(SETTINGS["APPO"]).items():
-        caught, reached, rates = [], [], []
+        caught, reached, rates, digests = [], [], [], []
         for seed in range(seeds):
             done = rl.train(
                 algorithm, Catch, total_steps=steps, seed=seed, mode="pipelined", workers=2, eval_every=16,
@@ -76,9 +76,11 @@ def ablations(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]
                 next((row["global_step"] for row in done.journal if row.get("eval/mean_return", 0) >= 0.95), None)
             )
             rates.append(done.steps / done.journal[-1]["seconds"])
+            digests.append(done.digest[:12])
         there = sorted(each for each in reached if each is not None)
         middle = f"{there[len(there) // 2]:,.0f}" if 2 * len(there) > len(reached) else "not in most"
-        yield [name, ", ".join(f"{100 * each:.0f}" for each in caught), middle, short(statistics.median(rates))]
+        balls = ", ".join(f"{100 * each:.0f}" for each in caught)
+        yield [name, balls, middle, short(statistics.median(rates)), ", ".join(digests)]
 
 
 TABLES = (Table("impala-parts", ablations), Table("impala-minatar", minatar))

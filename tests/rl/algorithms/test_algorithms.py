@@ -377,7 +377,10 @@ def test_actions_that_are_no_vector_are_refused_with_what_to_do(algorithm: Any, 
 def test_discrete_actions_of_several_parts_are_refused() -> None:
     with pytest.raises(ParameterError) as caught:
         rl.DQN().check(ZEROS, gym.spaces.MultiDiscrete([2, 3]))
-    assert str(caught.value) == "DQN takes actions of a Discrete, and the environment's are MultiDiscrete([2 3])"
+    assert str(caught.value) == (
+        "DQN takes actions of a Discrete, and the environment's are MultiDiscrete([2 3]); make them from such actions "
+        "by gymnasium.wrappers.TransformAction"
+    )
 
 
 class Wide(torch.nn.Module):

@@ -93,7 +93,10 @@ GRADIENTS: dict[str, tuple[Any, int]] = {
     "A2C": (rl.A2C(num_envs=16, hidden=(16,), learning_rate=0.01, value_scale=1.0, gamma=Chain.gamma), 4_000),
     "PPO": (rl.PPO(horizon=16, epochs=4, batch_size=64, hidden=(16,), learning_rate=0.01, gamma=Chain.gamma), 4_000),
     "IMPALA": (rl.IMPALA(horizon=8, hidden=(16,), learning_rate=0.01, value_scale=1.0, gamma=Chain.gamma), 8_000),
-    "APPO": (rl.APPO(horizon=8, hidden=(16,), learning_rate=0.01, value_scale=1.0, gamma=Chain.gamma), 4_000),
+    "APPO": (
+        rl.APPO(horizon=8, hidden=(16,), learning_rate=0.01, value_scale=1.0, gamma=Chain.gamma, passes=4, ring=1),
+        4_000,
+    ),
 }
 REPLAY: dict[str, Any] = {
     "num_envs": 8, "horizon": 4, "hidden": (32,), "learning_starts": 256, "gamma": Chain.gamma,

@@ -78,6 +78,11 @@ def test_defaults_of_ones_own_stay() -> None:
     [
         (rl.PPO, "Hoper-v5", r"PPO has no preset for 'Hoper-v5'; did you mean 'Hopper-v5'\?"),
         (rl.TD3, "atari:Pong", r"TD3 has no preset for 'atari:Pong'; there are some for .*Pendulum-v1"),
+        (
+            rl.DDPG,
+            "atari:Pong",
+            r"DDPG has no preset for 'atari:Pong'; there are some for .*BipedalWalker.*Ant-v5",
+        ),
         (rl.QLearning, "Taxi-v3", "QLearning has no preset for 'Taxi-v3'; there are some for none"),
     ],
 )

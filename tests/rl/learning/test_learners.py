@@ -167,11 +167,14 @@ def test_a_batch_that_cannot_be_shared_evenly_is_refused(algorithm: Any, what: s
 
 
 def test_learners_may_have_a_device_each() -> None:
-    one, each = (trained("PPO", learners=2, device=device) for device in ("cpu", "cpu, cpu"))
-    assert bits(one) == bits(each)
+    one, *each = (trained("PPO", learners=2, device=device) for device in ("cpu", "cpu, cpu", ["cpu", "cpu"]))
+    assert [bits(one)] * 2 == list(map(bits, each))
     for learners, device in ((1, "cpu,cpu"), (2, "cpu,cpu,cpu")):
         with pytest.raises(ArgumentError, match=f"device of rl.train is '{device}', . devices, and learners is"):
             trained("PPO", learners=learners, device=device)
+    for nothing in ([], [1], None):
+        with pytest.raises(ArgumentError, match=r"device of rl.train is .*; write a name, as \"cpu\", or a list"):
+            trained("PPO", device=nothing)
 
 
 def test_a_table_has_one_learner() -> None:

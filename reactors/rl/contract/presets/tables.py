@@ -71,7 +71,8 @@ def needed_preset(kind: type[Any], env: str) -> Preset:
     found = preset_of(kind, env)
     if found is not None:
         return found
-    patterns = [each for preset in tables() if preset.algorithm == kind.name for each in preset.environments]
+    kinds = [vars(each).get("name") for each in kind.__mro__]
+    patterns = dict.fromkeys(each for preset in tables() if preset.algorithm in kinds for each in preset.environments)
     own = [re.sub(r"\[.*(.)\]", r"\1", each) for each in patterns]  # of some versions the last
     meant = did_you_mean(env, own) or f"; there are some for {', '.join(own) or 'none of its environments'}"
     raise ParameterError(f"{kind.__name__} has no preset for {env!r}{meant}; rl.presets() has all")
@@ -81,7 +82,8 @@ def needed_preset(kind: type[Any], env: str) -> Preset:
 def presets() -> dict[str, dict[str, str]]:
     """All presets, by algorithm and environment, with the source of the numbers; a name may be a pattern.
 
-    `rl.PPO.preset("Hopper-v5")` makes an algorithm from a preset.
+    `rl.PPO.preset("Hopper-v5")` makes an algorithm from a preset. An algorithm that extends another one also takes the
+    other's where it has none of its own, as DDPG does TD3's.
 
     >>> from reactors import rl
     >>> rl.presets()["PPO"]["CartPole-v1"]
