@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import WorkerStartError
@@ -39,27 +41,37 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
             failures[worker] = error
             engines.abort(memory, image)
             stopping.begin()
+        finally:
+            running.discard(worker)
+            bell.put(None)
 
     # What never returns cannot be ended in a thread; as a daemon it ends with the process.
     threads = [
         threading.Thread(target=see_through, args=(w,), name=f"reactors worker {w}", daemon=True)
         for w in range(image.workers)
     ]
+    # Not `join`: when a signal handler raises in it, Python 3.11 takes the running thread for one that has ended.
+    running: set[int] = set()
+    bell: SimpleQueue[None] = SimpleQueue()
     stopping = Stopping(image, memory, "Ctrl-C leaves it behind")
 
     def go_on() -> bool:
         """After a little while: whether there is a worker to wait for. Not after a second Ctrl-C."""
-        running = {worker: thread for worker, thread in enumerate(threads) if thread.is_alive()}
-        for thread in running.values():
-            thread.join(0.02)
-        stopping.look(dict.fromkeys(running))
+        with suppress(Empty):
+            bell.get(timeout=0.02 if running else 0)
+        stopping.look(dict.fromkeys(sorted(running)))
         return bool(running) and interrupts.count < 2
 
     try:
         with numeric_threads.limited(), Interrupts() as interrupts, terminal.debug_threads(threads):
             try:
                 for worker, thread in enumerate(threads):
-                    start(thread, f"worker {worker}")
+                    running.add(worker)
+                    try:
+                        start(thread, f"worker {worker}")
+                    except WorkerStartError:
+                        running.discard(worker)
+                        raise
                 while go_on():
                     line.look()
                     if interrupts.count:
@@ -72,6 +84,9 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
                     pass
                 raise
     finally:
+        for worker, thread in enumerate(threads):
+            if thread.ident is not None and worker not in running:
+                thread.join()
         binding.detach()
     found = [*([KeyboardInterrupt()] if interrupts.count else []), *failures.values()]
     if found:

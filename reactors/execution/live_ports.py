@@ -564,18 +564,20 @@ class LivePhysicalAction(Live):
             warn_of_bare(delay, self)
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
         if live["_plain"]:
-            return self._send(live, ns, data=recordable(value, self))
+            return _send(self, live, ns, data=recordable(value, self))
         number, sent = 0, live["_sent"]
         if value is not None:
             number = next(LivePhysicalAction._numbers)
             sent[number] = snapshot(value) if value.__class__ is np.ndarray else value
-        taken = self._send(live, ns, value=number)
+        taken = _send(self, live, ns, value=number)
         if not taken:
             sent.pop(number, None)
         return taken
 
-    def _send(self, live: dict[str, Any], ns: int, **what: Any) -> bool:
-        return engines.send(live["_memory"], live["_worker"], live["_action"], ns, engine=self._engine, **what)
+
+def _send(action: Any, live: dict[str, Any], ns: int, **what: Any) -> bool:
+    """No method of an action, which another thread may have put to rest since it was scheduled."""
+    return engines.send(live["_memory"], live["_worker"], live["_action"], ns, engine=action._engine, **what)
 
 
 @refusing_at_rest

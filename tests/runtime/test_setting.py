@@ -570,5 +570,11 @@ def test_what_a_signal_handler_raises_comes_out_of_the_run(way: dict[str, Any]) 
     assert main.ended
 
 
+def test_a_worker_is_waited_for_whatever_a_signal_handler_interrupts() -> None:
+    """In one run of ten, Python's own `Thread.join` would take it for one that has ended."""
+    for _ in range(30):
+        test_what_a_signal_handler_raises_comes_out_of_the_run(WAYS[1])
+
+
 def test_a_program_can_be_run_from_a_string_without_a_main_guard() -> None:
     assert rx.Reactor.__module__ == "reactors.model.reactor"
