@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import WorkerStartError
@@ -43,7 +41,7 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
             stopping.begin()
         finally:
             running.discard(worker)
-            bell.put(None)
+            locks[worker].release()
 
     # What never returns cannot be ended in a thread; as a daemon it ends with the process.
     threads = [
@@ -52,21 +50,23 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
     ]
     # Not `join`: when a signal handler raises in it, Python 3.11 takes the running thread for one that has ended.
     running: set[int] = set()
-    bell: SimpleQueue[None] = SimpleQueue()
+    locks = [threading.Lock() for _ in threads]  # each is held until its worker has ended
     stopping = Stopping(image, memory, "Ctrl-C leaves it behind")
 
     def go_on() -> bool:
         """After a little while: whether there is a worker to wait for. Not after a second Ctrl-C."""
-        with suppress(Empty):
-            bell.get(timeout=0.02 if running else 0)
-        stopping.look(dict.fromkeys(sorted(running)))
-        return bool(running) and interrupts.count < 2
+        waited_for = sorted(running)
+        if waited_for:
+            locks[waited_for[0]].acquire(timeout=0.02)
+        stopping.look(dict.fromkeys(waited_for))
+        return bool(waited_for) and interrupts.count < 2
 
     try:
         with numeric_threads.limited(), Interrupts() as interrupts, terminal.debug_threads(threads):
             try:
                 for worker, thread in enumerate(threads):
                     running.add(worker)
+                    locks[worker].acquire()
                     try:
                         start(thread, f"worker {worker}")
                     except WorkerStartError:

@@ -115,7 +115,7 @@ GRADIENTS: dict[str, Any] = {
     "A2C": rl.A2C(**COMMON, eps=0.01, smoothing=0.9),
     "A2C of PAAC": rl.A2C.paac(**COMMON, torso=None),
     "IMPALA": rl.IMPALA(**COMMON, fragments=2, lam=0.8, rho=1.2, c=0.9),
-    "APPO": rl.APPO(**COMMON, fragments=2, lam=0.8, passes=2, target_every=3, most=1.3),
+    "APPO": rl.APPO(**COMMON, fragments=2, lam=0.8, passes=2, ring=1, target_every=3, most=1.3),
 }
 OPTIMIZERS: dict[str, Any] = {
     "A2C": lambda: RMSProp(eps=0.01, decay=0.9),

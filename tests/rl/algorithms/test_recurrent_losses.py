@@ -45,7 +45,7 @@ GRADIENTS: dict[str, Any] = {
     "PPO": rl.PPO(**REMEMBERING, lam=0.8, epochs=2, batch_size=9, sequence=LENGTH, anneal=True),
     "A2C": rl.A2C(**REMEMBERING, eps=0.01, smoothing=0.9),
     "IMPALA": rl.IMPALA(**REMEMBERING, fragments=2, lam=0.8, rho=1.2, c=0.9),
-    "APPO": rl.APPO(**REMEMBERING, fragments=2, lam=0.8, passes=2, target_every=3, most=1.3),
+    "APPO": rl.APPO(**REMEMBERING, fragments=2, lam=0.8, passes=2, ring=1, target_every=3, most=1.3),
 }
 
 
