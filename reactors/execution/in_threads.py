@@ -48,7 +48,7 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
         threading.Thread(target=see_through, args=(w,), name=f"reactors worker {w}", daemon=True)
         for w in range(image.workers)
     ]
-    # Not `join`: when a signal handler raises in it, Python 3.11 takes the running thread for one that has ended.
+    # Not `join`: when a signal handler raises in it, Python before 3.13 takes a running thread for one that has ended.
     running: set[int] = set()
     locks = [threading.Lock() for _ in threads]  # each is held until its worker has ended
     stopping = Stopping(image, memory, "Ctrl-C leaves it behind")

@@ -154,7 +154,7 @@ NOTES = {
         "(the actor learns from critics that are some updates old), and its returns are not measured here.",
         "Core for core, then, PPO takes half of Stable-Baselines3's time, and SAC and TD3 more than two",
         "thirds of it: most of that is arithmetic in torch, which both share. Returns are equal within the",
-        "spreads of three seeds, which say little: those of TD3 in Walker2d are 825 and 1346.",
+        "spreads of one to three seeds, which say little: those of TD3 in Walker2d are 825 and 1346.",
     ],
     "minatar": [
         "",
