@@ -88,9 +88,10 @@ class Stepwise:
         running = Running()
         self._memory, self._seed = memory, seed
         self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
+        self._ended = threading.Event()  # set when no other worker runs any more
         self._outcome: list[Report] = []
         self._reports: dict[int, Report] = {}  # the same as they come
-        self._end = weakref.finalize(self, _let_go, memory, image, running, self._others, self._reports)
+        self._end = weakref.finalize(self, _let_go, memory, image, running, self._others, self._ended, self._reports)
         try:
             with arena.enough_files(graph.main.path):
                 if workers > 1:
@@ -112,7 +113,7 @@ class Stepwise:
         from reactors_runtime.processes import workers
 
         graph, image, memory, outcome = self._graph, self._image, self._memory, self._outcome
-        reports = self._reports
+        reports, ended = self._reports, self._ended
         parts: dict[int, bytes] = {}
         modules: list[str] = []
         for worker in range(1, image.workers):
@@ -130,6 +131,8 @@ class Stepwise:
             except BaseException as error:  # noqa: BLE001 - raised again where they are joined
                 outcome.append(workers.Report(0, error=error))
                 engines.abort(memory, image)
+            finally:
+                ended.set()
 
         thread = threading.Thread(target=see_through, name="reactors workers", daemon=True)
         start(thread, "the thread that sees to the other workers")
@@ -201,7 +204,8 @@ class Stepwise:
             if self._others:
                 from reactors.shipping import parcels
 
-                _join(self._others[0], self._reports, timeout)
+                _see_out(self._ended, self._reports, timeout)
+                self._others[0].join()
                 parcels.unpack(self._graph, self._image, self._outcome)
         finally:
             self._session.end()
@@ -236,26 +240,36 @@ class Stepwise:
             raise what
 
 
-def _join(others: threading.Thread, reports: dict[int, Report], timeout: float | None) -> None:
-    """Wait until all other workers have ended; kill them after `timeout` seconds, or at Ctrl-C."""
+def _see_out(ended: threading.Event, reports: dict[int, Report], timeout: float | None) -> None:
+    """Wait until all other workers have ended; kill them after `timeout` seconds, or at Ctrl-C.
+
+    By an event: when a signal handler raises in `Thread.join`, Python before 3.13 takes a running thread for one that
+    has ended.
+    """
     try:
-        others.join(timeout)
+        ended.wait(timeout)
     finally:
-        if others.is_alive():
+        if not ended.is_set():
             for report in reports.values():
                 if report.pid:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(report.pid, signal.SIGKILL)
-            others.join()
+            ended.wait()
 
 
 def _let_go(
-    memory: Memory, image: Image, running: Running, others: list[threading.Thread], reports: dict[int, Report]
+    memory: Memory,
+    image: Image,
+    running: Running,
+    others: list[threading.Thread],
+    ended: threading.Event,
+    reports: dict[int, Report],
 ) -> None:
     """End the run of a `Stepwise` that was dropped, or that still exists at the end of the process."""
     engines.abort(memory, image)
     running.end()
     for thread in others:
         if thread is not threading.current_thread():  # garbage is collected in any
-            _join(thread, reports, PATIENCE_S)
+            _see_out(ended, reports, PATIENCE_S)
+            thread.join()
     memory.close()

@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import signal
 import threading
 import time
 from typing import Any
@@ -221,6 +222,22 @@ def test_ctrl_c_while_it_waits_ends_the_run() -> None:
     run.close()
     assert run.over
     assert main.asking.ended
+
+
+def test_a_signal_handler_that_raises_while_workers_are_waited_for_leaves_none_behind() -> None:
+    def raises(*_: object) -> None:
+        raise LookupError("no time")
+
+    _, run = talk(2, "hangs")
+    assert not run.advance(0.1)
+    before = signal.signal(signal.SIGALRM, raises)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(LookupError, match="no time"):
+            run.close()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert run.over
 
 
 WIDTH, ROUNDS = 200, 20  # together more than the ring between two workers has room for
