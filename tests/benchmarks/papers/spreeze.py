@@ -57,8 +57,9 @@ def rates(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
 
 
 def over_time(rows: list[dict[str, float]], name: str) -> float:
-    """The mean of a rate, each weighed by how long it was that."""
-    parts = [(now[name], now["seconds"] - before["seconds"]) for before, now in pairwise(rows)]
+    """The mean of a rate, each weighed by how long it was that; not all rows say it."""
+    said = [row for row in rows if name in row]
+    parts = [(now[name], now["seconds"] - before["seconds"]) for before, now in pairwise(said)]
     return sum(rate * seconds for rate, seconds in parts) / sum(seconds for _, seconds in parts)
 
 
