@@ -88,6 +88,24 @@ def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
         )
 
 
+def check_journal_values(given: object, mode: str) -> None:
+    """Refuse a journal of values where no two runs write the same."""
+    if given is not False and mode == "free":
+        raise ArgumentError(
+            "rl.train in free mode writes other values in each run, so nothing can be compared by journal_values; use "
+            'mode="pipelined", which is deterministic'
+        )
+
+
+def check_view_every(every: int | None, rounds: int) -> None:
+    """Refuse to show an episode every so many rounds in a run that is over before the first."""
+    if every is not None and every > rounds:
+        raise ArgumentError(
+            f"view_every of rl.train is {every}, but the run has {rounds} rounds, so that nothing would be shown; "
+            f"let it be at most {rounds}"
+        )
+
+
 def check_server(given: object, algorithm: Algorithm, spaces: tuple[Any, Any]) -> None:
     """Refuse one that cannot act by what will be learned."""
     remedy = f"write rl.serve(algorithm, env=...) of the same {algorithm.name} and environment"

@@ -36,10 +36,12 @@ from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.again import rounds_of
 from reactors.rl.runs.checks import (
     check_algorithm_given,
+    check_journal_values,
     check_memory,
     check_options,
     check_out,
     check_server,
+    check_view_every,
     checked_journal,
 )
 from reactors.rl.runs.curves import over_steps, parts
@@ -171,11 +173,7 @@ def _train(given: TrainCall) -> Trained:
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, given.total_steps)
     check_server(given.serve, algorithm, spaces)
-    if given.journal_values is not False and given.mode == "free":
-        raise ArgumentError(
-            "rl.train in free mode writes other values in each run, so nothing can be compared by journal_values; use "
-            'mode="pipelined", which is deterministic'
-        )
+    check_journal_values(given.journal_values, given.mode)
     workers = where_to_run(given.workers, given.backend, "rl.train")
     options = replace(given, workers=workers, actors=min(given.actors, algorithm.num_envs), lag=given.late)
     if options.adapt is not False:
@@ -188,6 +186,7 @@ def _train(given: TrainCall) -> Trained:
     unused = _unused_preset(algorithm, env)
     algorithm = algorithm.scheduled(options.total_steps)
     rounds = rounds_of(algorithm, min(options.total_steps, options.until or options.total_steps))
+    check_view_every(options.view_every, rounds_of(algorithm, options.total_steps))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs, "rl.train", many=many), "spaces": [str(space) for space in spaces],

@@ -91,6 +91,8 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
         rl.train(PPO, Listed, view_every=3, out=tmp_path / "run")
     with pytest.raises(ArgumentError, match=r"view_every of rl\.train is 0"):
         rl.train(PPO, Moving, view_every=0)
+    with pytest.raises(ArgumentError, match=r"view_every of rl\.train is 3, but the run has 2 rounds, so that nothing"):
+        rl.train(PPO, Moving, total_steps=64, view_every=3, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
