@@ -57,7 +57,7 @@ class Player(rx.Reactor):
 
     @rx.reaction(weights)
     def load(self):
-        vector_to_parameters(self.weights.tensor, self.agent.parameters())
+        vector_to_parameters(self.weights.tensor.clone(), self.agent.parameters())  # which are views of it from now on
 
     @rx.reaction(tick, effects=rollout)
     def play(self):

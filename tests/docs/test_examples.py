@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from types import ModuleType
@@ -304,6 +305,12 @@ def test_from_cleanrl_learns_the_same_on_any_number_of_workers(example: Load) ->
     alone, together = train(iterations=4, workers=1), train(iterations=4, workers=2)
     assert alone == together
     assert len(alone) > 50
+
+
+def test_from_cleanrl_keeps_no_view_of_what_is_written_again(example: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = example("from_cleanrl")
+    monkeypatch.setattr(module.rx, "run", partial(rx.run, debug=True))
+    module.train(iterations=4, workers=1)
 
 
 def test_what_changed_is_counted(example: Load) -> None:
