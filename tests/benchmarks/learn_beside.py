@@ -165,8 +165,9 @@ NOTES = {
         "how to stay under water, and gets 15 to 34, or does not, and gets 6: whether it does is chance, so",
         "PPO has six seeds there. APPO gets less than PPO in all but Seaquest",
         "([with frames](../algorithms/appo.md#does-it-learn)). DQN has one seed, and not all games. Its",
-        "evaluations are half of its last returns in training by chance: in a run of 220,000 steps of",
-        "Breakout, evaluated seven times with 60 episodes, it got 3.91 there and 3.89 in training.",
+        "evaluations are half of its last returns in training, but not because of how they are made: in a",
+        "shorter run of Breakout, with a quarter of the updates and evaluated seven times with 60 episodes,",
+        "it got 3.91 there and 3.89 in training. Chance remains, or weights that swing.",
     ],
     "atari": [
         "",
