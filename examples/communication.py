@@ -279,7 +279,8 @@ class Learner(rx.Reactor):
 
     @rx.reaction(rx.startup)
     def open(self) -> None:
-        self.network = Network()
+        with rl.Seeded(self.seed):
+            self.network = Network()
         vector_to_parameters(torch.tensor(self.first), self.network.parameters())  # a copy, which learning changes
         self.adam = torch.optim.Adam(self.network.parameters(), lr=self.rate, eps=1e-5)
 

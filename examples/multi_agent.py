@@ -101,10 +101,10 @@ class World(rx.Reactor):
 
 def network(agent: int, obs_size: int, n_actions: int) -> torch.nn.Module:
     """An agent's, with weights of its own."""
-    net = torch.nn.Sequential(torch.nn.Linear(obs_size, 64), torch.nn.ReLU(), torch.nn.Linear(64, n_actions))
-    generator = torch.Generator().manual_seed(agent)  # torch's own is shared by all threads of the process
-    for parameter in net.parameters():
-        torch.nn.init.normal_(parameter, std=0.3, generator=generator)
+    with rl.Seeded(agent):  # torch's own generator is shared by all threads of the process
+        net = torch.nn.Sequential(torch.nn.Linear(obs_size, 64), torch.nn.ReLU(), torch.nn.Linear(64, n_actions))
+        for parameter in net.parameters():
+            torch.nn.init.normal_(parameter, std=0.3)
     return net
 
 

@@ -6,7 +6,7 @@ Types of objects that are set or scheduled; ports read that may be absent, or se
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from reactors.execution.live_ports import (
 from reactors.execution.watch import READ, SET, Watch, warn
 from reactors.location import Location
 from reactors.model.declaration import never_assigned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def check_type(value: Any, wanted: Any, of: Live) -> None:
@@ -143,6 +146,12 @@ class DebugMultiport(LiveMultiport):
 
     _watch: Watch
     _element = -1
+
+    @property
+    def present(self) -> Sequence[int]:
+        for channel in self._channels:
+            _ = channel.is_present  # it was asked for all of them
+        return super().present
 
     def loan(self) -> Any:
         return self._watch.lend(self, super().loan())

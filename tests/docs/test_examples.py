@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from types import ModuleType
@@ -91,6 +90,39 @@ def test_native_says_what_is_missing(call: Callable[..., str], monkeypatch: pyte
     output = call("native", "--ticks", "3")
     assert "numba (pip install numba), which is not installed" in line(output, "numba")
     assert "a C compiler (cc), which is not installed" in line(output, "cffi")
+
+
+SHORT = [
+    "pingpong 10",
+    "native --ticks 10",
+    "qlearning --actors 2 --rounds 4 --horizon 4 --episodes 2 --env FrozenLake-v1 --out OUT",
+    "dqn_blackjack --actors 2 --rounds 4 --horizon 4 --batch 4 --hands 2 --out OUT",
+    "replay_dataflow --steps 60",
+    "own_training --rounds 8",
+    "pipeline --actors 2 --updates 4",
+    "train_and_serve --steps 512",
+    "web --port 0 --clients 1 --steps 512",
+    "from_ray --rounds 4",
+    "from_sb3 --steps 512",
+    "from_cleanrl --iterations 4",
+    "multi_agent --steps 10",
+    "multi_agent --steps 10 --batched",
+    "multi_agent --steps 10 --serve",
+    "multi_agent --steps 10 --train 200",
+    "communication --agents 3 --junctions 2 --episodes 4",
+    "pettingzoo_parallel --steps 50",
+]
+
+
+@pytest.mark.filterwarnings("ignore:The old environment creation API")
+@pytest.mark.parametrize("command", SHORT, ids=lambda command: command.partition(" --out")[0])
+def test_debug_mode_has_nothing_to_report(
+    command: str, call: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as views that are kept: weights that one reaction plays with while another writes new ones."""
+    run = rx.run
+    monkeypatch.setattr(rx, "run", lambda *given, **named: run(*given, **{"debug": True, **named}))
+    call(*command.replace("OUT", str(tmp_path)).split())
 
 
 # ---- learning ----
@@ -305,12 +337,6 @@ def test_from_cleanrl_learns_the_same_on_any_number_of_workers(example: Load) ->
     alone, together = train(iterations=4, workers=1), train(iterations=4, workers=2)
     assert alone == together
     assert len(alone) > 50
-
-
-def test_from_cleanrl_keeps_no_view_of_what_is_written_again(example: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = example("from_cleanrl")
-    monkeypatch.setattr(module.rx, "run", partial(rx.run, debug=True))
-    module.train(iterations=4, workers=1)
 
 
 def test_what_changed_is_counted(example: Load) -> None:

@@ -28,7 +28,7 @@ class Stateful(rx.Reactor):
 
     save = rx.Input(bool)
     state = rx.Output(Encoded)
-    offered(save)
+    offered(save, state)
     restored: Any = None
     checkpoint: Path | None = None
     first: int = 0

@@ -31,7 +31,7 @@ class Actor(Stateful):
     weights = rx.Input(shape="size", dtype=np.float32)
     episodes = rx.Output(tuple)
     figures = rx.Output(tuple)
-    offered(weights)  # none are sent in free mode
+    offered(weights, episodes, figures)  # in free mode no weights are sent; a program by hand may keep no journal
 
     def __init__(self, rollout: Rollout, acting: Acting) -> None:
         self.rollout, self.acting, self.size = rollout, acting, len(acting.latest)

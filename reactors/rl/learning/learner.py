@@ -13,6 +13,7 @@ import torch
 
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.contract.conformance import descent, errors, numbers
 from reactors.rl.contract.rows import experience_dtype
@@ -67,6 +68,7 @@ class Learner(Stateful):
     again = rx.LogicalAction(int)
     weights = rx.Output(shape="size", dtype=np.float32)
     figures = rx.Output(dict)
+    offered(figures)
 
     def __init__(
         self,
@@ -295,6 +297,7 @@ class ReplayLearner(Learner):
         self.rows: int = self.algorithm.batch_size  # type: ignore[attr-defined]
         self.batches = rx.Input(shape=batches.shape, dtype=batches.dtype)
         self.errors = rx.Output(shape=(*batches.shape, self.rows), dtype=np.float32)
+        offered(self.errors)  # which uniform draws do not need
         self.learn_from(self.batches, self.errors)
 
     def drawn(self) -> Iterable[dict[str, torch.Tensor]]:

@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import reactors as rx
-from tests.execution.bad_programs.writer_and_reader import Main, Writer, every_backend, every_way, failed
+from tests.execution.bad_programs.writer_and_reader import Main, Writer, every_backend, every_way, failed, nothing
 from tests.messages import marked, refused, warned
 
 # Reading
@@ -49,6 +50,37 @@ def test_reading_without_asking_is_reported_in_debug_mode() -> None:
             "this reaction, so it may be absent, and its value None"
         )
     ]
+
+
+def test_channels_that_are_present_were_asked_for() -> None:
+    """Also where all of them are, or none, or where only one of them is read by its index."""
+
+    class Looking(rx.Reactor):
+        tick = rx.Timer()
+        numbers = rx.Input(int, width=2)  # @numbers
+        others = rx.Input(int, width=2)  # @others
+
+        @rx.reaction(tick, uses=(numbers, others))
+        def look(self) -> None:
+            self.seen = [self.numbers[i].value for i in self.numbers.present]
+            _ = self.others[1].value
+
+    def write(self: Any) -> None:
+        self.number.set(1)
+
+    class Both(rx.Reactor):
+        def __init__(self, written: int) -> None:
+            self.writers: Any = rx.bank(2, Writer, lambda i: write if i < written else nothing)
+            self.looking = Looking()
+            rx.connect(self.writers.number, self.looking.numbers)
+            rx.connect(self.writers.number, self.looking.others)
+
+    for written in range(3):
+        main = Both(written)
+        words = warned(partial(rx.run, main, timeout=0, debug=True))
+        (word,) = [each for each in words if "nothing reads" not in each]
+        assert word.startswith("main.looking.look reads main.looking.others[1] (@others) without asking")
+        assert main.looking.seen == [1] * written
 
 
 # Writing
