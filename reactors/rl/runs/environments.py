@@ -36,13 +36,32 @@ def environment_of(
 def spaces_in(algorithm: Algorithm, make: Callable[[], Any], path: str) -> tuple[Any, Any]:
     """Of observations and actions in what `make` makes."""
     if not isinstance(algorithm, MultiAgent):
-        return spaces_of(make, path, partial(warn_of_statistics, path))
+        return spaces_of(make, path, partial(warn_of_the_unlikely, path))
     cast = cast_of(make, path)
     return cast, cast.actions
 
 
-def warn_of_statistics(path: str, env: Any) -> None:
-    """Warn of wrappers that normalise by what their environment has seen, which others do not know."""
+def warn_of_the_unlikely(path: str, env: Any) -> None:
+    """Warn of environments with which learning is slow, or other than it seems."""
+    _warn_of_raw_frames(path, env)
+    _warn_of_statistics(path, env)
+
+
+def _warn_of_raw_frames(path: str, env: Any) -> None:
+    """Of Atari's frames as the emulator gives them, which are what a user gets who writes the usual id."""
+    emulator, shape = getattr(env, "unwrapped", env), env.observation_space.shape or ()
+    if type(emulator).__module__ == "ale_py.env" and shape == emulator.observation_space.shape and len(shape) > 1:
+        warnings.warn(
+            f"{path}: its observations are the emulator's frames as they are, of shape {shape}, from which learning is "
+            'slow; write atari:GAME, as in atari:Pong, or rl.atari("Pong"), which scales and stacks them, and has '
+            "presets",
+            ReactorWarning,
+            stacklevel=2,
+        )
+
+
+def _warn_of_statistics(path: str, env: Any) -> None:
+    """Of wrappers that normalise by what their environment has seen, which others do not know."""
     while isinstance(env, gym.Wrapper):
         if isinstance(env, gym.wrappers.NormalizeObservation | gym.wrappers.NormalizeReward):
             instead = "observations" if isinstance(env, gym.wrappers.NormalizeObservation) else "rewards"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -377,6 +378,15 @@ def test_policies_are_evaluated_in_whole_games_by_their_own_rewards() -> None:
     assert str(game()).count("EpisodicLife") == str(game()).count("TransformReward") == 1
     assert str(whole).count("EpisodicLife") == str(whole).count("TransformReward") == 0
     whole.close()
+
+
+def test_frames_as_the_emulator_gives_them_are_warned_of() -> None:
+    """Not so its memory, from which some learn."""
+    algorithm, name = rl.PPO(num_envs=1, horizon=2, epochs=1, hidden=(4,)), "ale_py:ALE/Pong-v5"
+    said = r"the emulator's frames as they are, of shape \(210, 160, 3\), .* as in atari:Pong"
+    with pytest.warns(rx.ReactorWarning, match=said):
+        rl.train(replace(algorithm, torso="nips"), name, total_steps=2)
+    rl.train(algorithm, name, env_kwargs={"obs_type": "ram"}, total_steps=2)
 
 
 def test_options_of_atari_are_in_the_folder() -> None:
