@@ -35,12 +35,15 @@ PROCESSES = [Way("process", workers) for workers in (2, 3, 8, 1)]
 
 
 def ways(number: int) -> list[Way]:
-    """Inline, two ways of threads and one of processes; taken in turn, so that all ways get many programs."""
+    """Inline, two ways of threads and one of processes; taken in turn, so that all ways get many programs.
+
+    Every fifth program runs in debug mode, which changes no value.
+    """
     some = [THREADS[number % 4], THREADS[(number + 1) % 4], PROCESSES[number // 4 % 4]]
-    fast = number % 3 != 0
+    fast, debug = number % 3 != 0, number % 5 == 0
     return [
-        Way(),
-        *(Way(w.backend, w.workers, fast, "auto" if (number + k) % 2 else number) for k, w in enumerate(some)),
+        Way(debug=debug),
+        *(Way(w.backend, w.workers, fast, "auto" if (number + k) % 2 else number, debug) for k, w in enumerate(some)),
     ]
 
 

@@ -28,6 +28,7 @@ class Way:
     workers: int = 1
     fast: bool = True
     placed: int | Literal["auto", "in turn", "together"] = "auto"
+    debug: bool = False
 
     def placement(self, paths: list[str]) -> dict[str, int] | Literal["auto"]:
         if self.placed == "auto":
@@ -42,8 +43,9 @@ class Way:
     def run(self, main: Any, paths: list[str], **options: Any) -> Any:
         fast = self.fast and options.get("clock") is None
         return rx.run(
-            main, workers=self.workers, backend=self.backend, fast=fast, placement=self.placement(paths), **options
-        )
+            main, workers=self.workers, backend=self.backend, fast=fast, debug=self.debug,
+            placement=self.placement(paths), **options,
+        )  # fmt: skip
 
 
 def paths_of(main: Any) -> list[str]:
