@@ -209,9 +209,9 @@ def assert_deterministic(
     """Run a program in this thread and on each number of workers, and compare digests and outcomes.
 
     `program` makes a new program for each run. `outcome` gets the reactor after the run, and returns a value to compare
-    (a learned table, a log). NaN is equal to NaN, also in arrays, lists, tuples, dicts and dataclasses. `options` are
-    those of `rx.run`; `clock` may be a function that makes a clock for the program that it is given. Raises
-    `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
+    (a learned table, a log). NaN is equal to NaN, also in arrays, records, lists, tuples, dicts and dataclasses.
+    `options` are those of `rx.run`; `clock` may be a function that makes a clock for the program that it is given.
+    Raises `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -259,6 +259,8 @@ def _equal(a: Any, b: Any) -> bool:
         a, b = np.asarray(a), np.asarray(b)
         if a.dtype.kind == b.dtype.kind == "O":
             return a.shape == b.shape and all(map(_equal, a.flat, b.flat))
+        if a.dtype.names and a.dtype == b.dtype:
+            return a.shape == b.shape and all(_equal(a[name], b[name]) for name in a.dtype.names)
         return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc" and b.dtype.kind in "fc")
     if isinstance(a, list | tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(_equal, a, b))

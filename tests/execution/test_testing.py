@@ -302,6 +302,7 @@ def test_outcomes_are_compared_by_what_they_hold() -> None:
         lambda: complex(1, nan()),
         lambda: np.array([1, nan()]),
         lambda: np.array([nan(), "x", np.arange(2)], object),
+        lambda: np.array([(7, [nan(), 0])], [("row", "i4"), ("value", "f4", 2)]),
         lambda: Table("t", np.array([[1, nan()]])),
         lambda: [Table("t", {"x": (np.arange(3), nan())})],
     ):
@@ -313,6 +314,7 @@ def test_outcomes_are_compared_by_what_they_hold() -> None:
         ({"a": nan()}, {"b": nan()}),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
         (np.array([1, nan()]), np.array([nan(), 1])),
+        (np.array([(1, nan())], "i4, f4"), np.array([(2, nan())], "i4, f4")),
         (Table("t", np.arange(3)), Table("t", np.arange(1, 4))),
         (Table("t", np.arange(3)), Table("u", np.arange(3))),
         (Table("t", np.arange(3)), Table("t", np.arange(4))),
