@@ -147,7 +147,7 @@ def settings(command: Decorated) -> Decorated:
         help="Options as keys, hyperparameters in [hyperparameters], arguments of the environment in [env_kwargs].",
     )
     of_preset = click.option(
-        "--preset/--no-preset", default=True, help="Begin with what is known to suit the environment, if anything is."
+        "--preset/--no-preset", default=True, help="Begin with the preset of the environment, if it has one."
     )
     return of_file(of_hyperparameter(of_env(of_preset(command))))
 
@@ -163,7 +163,7 @@ class Asked(NamedTuple):
     """Hyperparameters of the command line."""
     env_kwargs: dict[str, Any]
     preset: bool
-    """Whether what is known to suit the environment comes first."""
+    """Whether the preset of the environment comes first."""
 
     @classmethod
     def of(

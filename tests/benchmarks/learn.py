@@ -38,14 +38,14 @@ FRAMES = "-frames"
 HEAD = [
     "# How soon it is learned",
     "",
-    "Every algorithm in the small environment that its defaults or its preset are for. **The goal** is a",
-    "mean greedy return: 475 in CartPole-v1, -200 in Pendulum-v1, -60 in MPE's simple_spread (the sum",
-    "over its three agents), and 0.95 in Catch, a ball that falls through frames of 42x42 pixels",
-    "(tests/catch.py). It is reached when the mean of 20 episodes (60 for TD3), whose seeds training",
-    'never sees, is at least that. "Best weights" are those with the highest such mean of a run, "final',
-    'weights" its last ones, and each play 100 other episodes; "there" counts the runs whose mean is at',
-    "the goal then. No run ends early. `make learn` makes all of them again; [learn.csv](learn.csv) has",
-    "seeds, digests and commits.",
+    "Every algorithm in a small environment, with its defaults, its preset, or for Catch its settings",
+    "there. **The goal** is a mean greedy return: 475 in CartPole-v1, -200 in Pendulum-v1, -60 in MPE's",
+    "simple_spread (the sum over its three agents), and 0.95 in Catch, a ball that falls through frames",
+    "of 42x42 pixels (tests/catch.py). It is reached when the mean of 20 episodes (60 for TD3), whose",
+    'seeds training never sees, is at least that. "Best weights" are those with the highest such mean of',
+    'a run, "final weights" its last ones, and each play 100 other episodes; "there" counts the runs',
+    "whose mean is at the goal then. No run ends early. `make learn` makes all of them again;",
+    "[learn.csv](learn.csv) has seeds, digests and commits.",
     "",
 ]
 EPISODES = {"TD3": 60} | {f"{name}{FRAMES}": 100 for name in SETTINGS}

@@ -73,7 +73,7 @@ class DQN(FromSequences, OffPolicy):
     exploration_initial: Share = 1.0
     """Epsilon at first: Mnih et al., 2015."""
     exploration_fraction: Share = 0.1
-    """Of the run, in which epsilon falls to `exploration_final`. Stable-Baselines3's."""
+    """Share of the run in which epsilon falls to `exploration_final`. Stable-Baselines3's."""
     exploration_final: Share = 0.05
     """Epsilon from there on. Stable-Baselines3's."""
     anneal_beta: bool = False

@@ -160,7 +160,7 @@ class Algorithm(ABC):
 
     @classmethod
     def preset(cls, env: str, **others: Any) -> Self:
-        """The algorithm with hyperparameters that are known to suit an environment; `others` override them.
+        """The algorithm with the hyperparameters of an environment's preset; `others` override them.
 
         `env` is a name, as in `rl.train`; for Atari games it is `atari:GAME`. `rl.presets()` lists all presets, and the
         sources of their numbers. Raises `ParameterError` if there is no preset.

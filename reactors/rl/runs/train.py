@@ -469,7 +469,7 @@ def _unused_preset(algorithm: Algorithm, env: Source) -> list[str]:
     preset = preset_of(kind, env) if isinstance(env, str) and unsaid else None
     if preset is None:
         return []
-    return [f"{kind.__name__} has its defaults; {kind.__name__}.preset({env!r}) is known to suit ({preset.source})"]
+    return [f"{kind.__name__} has its defaults; {kind.__name__}.preset({env!r}) is made for it ({preset.source})"]
 
 
 def _hash(graph: rx.Graph) -> str:

@@ -1,4 +1,4 @@
-"""Hyperparameters that are known to suit an environment."""
+"""Hyperparameters for an environment."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def test_a_preset_is_found_by_name_or_pattern_and_may_be_changed() -> None:
 
 
 def test_a_run_with_defaults_has_a_note_of_the_preset() -> None:
-    said = (
-        "A2C has its defaults; A2C.preset('CartPole-v1') is known to suit (chosen here: docs/decisions/learning.md and"
-    )
+    said = "A2C has its defaults; A2C.preset('CartPole-v1') is made for it (chosen here: docs/decisions/learning.md and"
     plain = rl.train(rl.A2C(), "CartPole-v1", total_steps=80)
     assert [note for note in plain.notes if note.startswith(said)] == plain.notes
     assert rl.train(rl.A2C.preset("CartPole-v1"), "CartPole-v1", total_steps=80).notes == []

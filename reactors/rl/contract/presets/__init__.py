@@ -1,1 +1,1 @@
-"""Which hyperparameters are known to suit an environment? Tables, in TOML, and what reads them."""
+"""Which hyperparameters suit an environment? Tables, in TOML, and what reads them."""
