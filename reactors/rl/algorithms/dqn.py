@@ -86,9 +86,9 @@ class DQN(FromSequences, OffPolicy):
     max_grad_norm: Positive = 10.0
     """The gradient is scaled down to this norm. Stable-Baselines3's."""
     normalise_observations: bool = False
-    """Let networks see observations less their running mean, over their running deviation, within 10 on either side; of
-    frames, each pixel less its mean, in quarters of the range. The statistics are of what was learned from. Off, as in
-    Mnih et al., 2015."""
+    """Subtract the running mean from observations, divide by the running deviation, and clip to plus or minus 10.
+    The statistics are of what was learned from. For frames, a torso sees each pixel less its mean, in quarters of the
+    range. Off, as in Mnih et al., 2015."""
     hidden: Layers = (64, 64)
     """Layers for vectors. Stable-Baselines3's."""
     torso: Torso = None

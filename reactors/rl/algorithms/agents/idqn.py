@@ -67,7 +67,7 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     burn_in: Natural = 5
     """Chosen here."""
     standardise_rewards: bool = False
-    """Learn from rewards less their running mean, over their running deviation, of all that were drawn so far: as in
+    """Subtract their running mean from rewards, and divide by their running deviation, of all drawn so far: as in
     EPyMARL (arXiv 2006.07869), where it is on. Where an episode may end early, it makes other goals: an end is worth
     the mean. Off, as in PyMARL."""
 

@@ -69,7 +69,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     """They are an agent's own. A minibatch has as many sequences as make up `batch_size`. Table 7, "recurrent data
     chunk length"."""
     normalise_values: bool = True
-    """Let the critic learn returns less their running mean, over their running deviation (table 7, "value
+    """The critic learns returns minus their running mean, divided by their running deviation (table 7, "value
     normalization"). Of all returns so far; the reference code's mean moves very slowly."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
