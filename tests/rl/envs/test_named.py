@@ -422,7 +422,7 @@ def test_atari_says_which_package_is_missing(monkeypatch: pytest.MonkeyPatch) ->
         rl.atari("Pong")
 
 
-@pytest.mark.filterwarnings("ignore:rl.train. its observations are the emulator's frames")
+@pytest.mark.filterwarnings("ignore:.*the emulator's frames as they are")
 def test_a_module_registers_its_games_and_pictures_have_a_torso() -> None:
     algorithm = rl.A2C(num_envs=1, horizon=2, torso="nips")
     done = rl.train(algorithm, "ale_py:ALE/Pong-v5", total_steps=2, out="out")
