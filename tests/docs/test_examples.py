@@ -65,7 +65,7 @@ def line(output: str, start: str) -> str:
 
 
 def test_hello_counts_ten_times_a_second(example: Load, capsys: pytest.CaptureFixture[str]) -> None:
-    rx.run(example("hello").Hello(), timeout="1 s", fast=True)
+    rx.run(example("hello").Hello(), timeout="1 s", fast=True, debug=True)
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 11
     assert printed[3].endswith(": 4")
@@ -100,6 +100,7 @@ SHORT = [
     "replay_dataflow --steps 60",
     "own_training --rounds 8",
     "pipeline --actors 2 --updates 4",
+    "train_cartpole --out OUT",
     "train_and_serve --steps 512",
     "web --port 0 --clients 1 --steps 512",
     "from_ray --rounds 4",
