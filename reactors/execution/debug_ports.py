@@ -140,7 +140,7 @@ class DebugArrayPort(DebugPort, ArrayPort):
 
 
 @refusing_at_rest
-@never_assigned("tensor")
+@never_assigned("present", "tensor")
 class DebugMultiport(LiveMultiport):
     """All channels at once, likewise."""
 
