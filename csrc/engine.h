@@ -60,7 +60,6 @@ struct rx_worker {
     rx_modal *modals;       /* modal reactors */
     uint8_t *doors;           /* what the caller sees of a cell: open, present, writable */
     uint64_t *where, *low;    /* by door: where its value is, and before which number values may be forgotten */
-    uint32_t *batch;          /* what the caller is to run */
     rx_stats *stats;          /* by reaction */
     uint64_t *digests;        /* by reactor */
     rx_tag *now;              /* the caller's copy of `tag` */
@@ -79,9 +78,12 @@ struct rx_worker {
     rx_ready ready;           /* reactions that are yet to run at this tag, or to be looked at */
     uint64_t *triggered;      /* ready bits that mean to run, not only to look */
     uint64_t *enabled;        /* by ready word: reactions of no mode, or of active ones; NULL: there are no modes */
-    uint32_t n_batch;         /* reactions handed to the caller and not finished */
+    uint32_t *batch;          /* bodies that are due next to each other, of one level, */
+    uint32_t n_batch, at;     /* so many, of which the caller has this one; only its doors are open */
+    uint64_t inputs;          /* its part of the digest until it is over */
+    int sent;                 /* one of the batch has written what others wait for */
+    uint64_t *left;           /* ready bits that a failure leaves */
     uint32_t tags_alone;      /* tags since the caller was there */
-    uint64_t *partial;        /* the digest of a batch's inputs */
     rx_cell **cell_of;        /* by door */
     uint32_t *holds;          /* cells whose values are given back at the end of this tag, or after the last reaction that reads them */
     uint32_t n_holds;
@@ -123,15 +125,14 @@ struct rx_worker {
     int64_t clock;            /* last reading, since the start */
     int64_t until;            /* what is waited for, since the start; INT64_MAX: nothing */
     int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
-    int64_t dispatched;       /* when the reaction being timed began, or the batch being traced; 0: neither */
-    int64_t *laps;            /* in a trace: when each reaction of a batch was over; else NULL */
+    int64_t dispatched;       /* when the reaction began that is timed or traced; 0: neither */
     int32_t until_sample;     /* reactions before one is timed again */
     uint32_t dice;            /* which one that will be */
     rx__clocks *clocks;       /* by tap; NULL: all workers have the same clock */
     uint32_t n_clocks;
 
     /* the caller */
-    int pausing;              /* wants rx_next to return when this tag is over */
+    int pausing;              /* wants rx_next to return when this tag is over; RX_DUE: it is */
     int watched;              /* wants to look around now and then, even if there is nothing to run */
     int record;               /* where to record what comes from outside; -1: nowhere */
     struct rx__journaling *journal;    /* NULL: what is written is not hashed */
@@ -169,7 +170,7 @@ static inline int rx__given_back(const rx_cell *cell, uint64_t payload) { return
 
 static inline rx_copy *rx__copy_at(uint64_t payload) { return (rx_copy *)(uintptr_t)(payload & ~RX_OUTSIDE); }
 
-enum { RX_LONG = 2 };
+enum { RX_LONG = 2, RX_DUE = 2 };
 
 #define RX_LONG_NS 200000      /* other machines, and threads of links, are to know of what takes longer */
 
@@ -256,7 +257,7 @@ void rx__note_scheduled(rx_worker *w, const rx_action *action, int64_t delay);
 rx_tag rx__own_next(const rx_worker *w);
 uint64_t rx__idleness(const rx_worker *w);                    /* between two tags: RX_BUSY, RX_IDLE, RX_EXPECTS */
 void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload);               /* of an event that will not happen */
-void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);
+int rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);      /* 0: the payload is not kept */
 int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);  /* 0: the payload is not kept */
 void rx__schedule(rx_worker *w, uint32_t action, int64_t delay, uint64_t payload);
 int rx__inject(rx_worker *w);
@@ -294,12 +295,13 @@ void rx__leave_tag(rx_worker *w);
 int rx__find_slots(rx_worker *w, uint32_t index);             /* for what it may write, that none reads any more; 0: not for all */
 int rx__find_room(rx_worker *w, uint32_t index);              /* for what it may write and send; 0: there is none yet */
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);        /* what to run, or RX_RAN: it was native */
-void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */
+int64_t rx__dispatch_batch(rx_worker *w);                     /* the first of those in w->batch */
+int64_t rx__enter(rx_worker *w);                              /* opens the doors of one that is due */
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index);
 int rx__run_unheard(rx_worker *w, uint32_t index);            /* after a failure: what it sets goes nowhere; 0: it is not native */
 void rx__end_call(rx__call *call);
 void rx__shut_doors(rx_worker *w, const rx_reaction *r);
-int rx__finish(rx_worker *w);                                 /* 1: something was written that others wait for */
+int64_t rx__finish(rx_worker *w);                             /* what ran is over: the next of its batch, or RX_RAN */
 
 /* ---- solo.c ---- */
 

@@ -31,13 +31,14 @@ void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload)
     if (rx__given_back(&w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
 }
 
-void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
+int rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
 {
     int never = rx__is_forever(tag);                 /* the end of time does not come: nothing is pending there */
-    if (never || rx__less(w->stop, tag)) {           /* beyond the stop tag nothing happens, but it was to */
+    int beyond = rx__less(w->stop, tag) && w->cells[cell].mode == RX_NONE;         /* its mode may still take an event back */
+    if (never || beyond) {                           /* beyond the stop tag nothing happens, but it was to */
         w->beyond += !never;
         rx__forget(w, cell, payload);
-        return;
+        return 0;
     }
     int error;
     if (tag.time == w->tag.time && tag.microstep == w->tag.microstep + 1)
@@ -45,6 +46,7 @@ void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
     else
         error = rx__queue_push(&w->queue, tag, cell, payload);
     if (error) w->error = error;
+    return 1;
 }
 
 /* Takes the event back that came last of those that wait for [tag], or gives it another payload. 0: there is none, as it
@@ -92,9 +94,7 @@ int rx__accept(rx_worker *w, uint32_t number, rx_tag tag, uint64_t payload)
         }
         if (!rx__is_forever(tag)) a->last = tag;
     }
-    int kept = !rx__is_forever(tag) && !rx__less(w->stop, tag);
-    rx__queue(w, tag, a->cell, payload);
-    return kept;
+    return rx__queue(w, tag, a->cell, payload);
 }
 
 void rx__schedule(rx_worker *w, uint32_t number, int64_t delay, uint64_t payload)

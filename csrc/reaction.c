@@ -162,6 +162,14 @@ static int missed(rx_worker *w, const rx_reaction *r, uint32_t index)
 
 static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late);
 
+int64_t rx__enter(rx_worker *w)
+{
+    uint32_t body = w->batch[w->at], index = body % w->t->n_reactions;
+    w->inputs = open_doors(w, &w->reactions[index]);
+    *w->current = index;
+    return body;
+}
+
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
 {
     const rx_reaction *r = &w->reactions[index];
@@ -180,18 +188,16 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
             return RX_RAN;
         }
     }
-    w->partial[0] = open_doors(w, r);
-    w->batch[0] = body;
-    w->n_batch = 1;
-    *w->current = index;
+    w->batch[w->n_batch++] = body;
+    rx__enter(w);
     if (timed || w->t->trace) w->dispatched = rx__moment(w);
     return body;
 }
 
-void rx__dispatch_with_others(rx_worker *w, uint32_t index)
+int64_t rx__dispatch_batch(rx_worker *w)
 {
-    w->partial[w->n_batch] = open_doors(w, &w->reactions[index]);
-    w->batch[w->n_batch++] = index;
+    if (w->t->trace) w->dispatched = rx__moment(w);
+    return rx__enter(w);
 }
 
 /* ---- run here: a C function ------------------------------------------------------------------------------- */
@@ -316,31 +322,24 @@ static void measured(rx_worker *w, uint32_t index, int64_t ns)
 
 /* ---- afterwards ------------------------------------------------------------------------------------------- */
 
-int rx__finish(rx_worker *w)
+int64_t rx__finish(rx_worker *w)
 {
-    uint32_t n = (uint32_t)w->t->n_reactions;
-    int sends = 0;
-    int64_t began = w->dispatched, ended = 0;
+    uint32_t n = w->t->n_reactions, index = w->batch[w->at];
+    int late = index >= n;
+    if (late) index -= n;
+    int64_t began = w->dispatched, ended = began ? rx__moment(w) : 0;
+    if (began && w->n_batch == 1) measured(w, index, ended - began);
+    w->stats[index].count++;
+    w->stats[index].late += (uint64_t)late;
+    w->sent |= w->sends[index] != 0;
+    w->bell->reactions++;
+    close_doors(w, &w->reactions[index], index, w->inputs, late);
+    if (w->t->trace) rx__span(w, index, began, ended, late);
+    if (++w->at < w->n_batch) {
+        w->dispatched = w->t->trace ? ended : 0;
+        return rx__enter(w);
+    }
     w->dispatched = 0;
-    if (began && w->n_batch == 1) {
-        ended = rx__moment(w);
-        measured(w, w->batch[0] % n, ended - began);
-    }
-    for (uint32_t i = 0; i < w->n_batch; i++) {
-        uint32_t index = w->batch[i];
-        int late = index >= n;
-        if (late) index -= n;
-        w->stats[index].count++;
-        w->stats[index].late += (uint64_t)late;
-        sends |= w->sends[index] != 0;
-        close_doors(w, &w->reactions[index], index, w->partial[i], late);
-        if (w->t->trace) {
-            if (w->n_batch > 1) ended = w->laps[i];
-            rx__span(w, index, began, ended, late);
-            began = ended;
-        }
-    }
-    w->bell->reactions += w->n_batch;
-    w->n_batch = 0;
-    return sends;
+    w->n_batch = w->at = 0;
+    return RX_RAN;
 }

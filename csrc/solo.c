@@ -75,16 +75,13 @@ int64_t rx__next_alone(rx_worker *w)
             if (body == RX_RAN) continue;
             return body;
         }
-        *w->current = index;
         for (; bits; bits &= bits - 1) {
             index = first + (uint32_t)__builtin_ctzll(bits);
             if (rx__must_be_alone(w, index) || (w->reactions[index].flags & RX_NATIVE)) break;
             if (w->needs_room[index]) rx__find_room(w, index);
-            rx__dispatch_with_others(w, index);
+            w->batch[w->n_batch++] = index;
         }
         if (bits) rx__ready_add(&w->ready, (uint32_t)word, bits);
-        if (w->t->trace) w->dispatched = rx__moment(w);
-        if (w->n_batch == 1) return w->batch[0];
-        return RX_BATCH - (int64_t)w->n_batch;
+        return rx__dispatch_batch(w);
     }
 }

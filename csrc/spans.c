@@ -170,5 +170,3 @@ void rx_note(rx_worker *w, const char *name, int valued, double value)
     text->kind = RX_TEXT;
     memcpy((char *)text + offsetof(rx_span, reaction), name, strnlen(name, RX_NAME_BYTES));
 }
-
-void rx_lap(rx_worker *w, uint32_t i) { w->laps[i] = rx__moment(w); }

@@ -112,7 +112,10 @@ enum { TAGS_ALONE = 1 << 12 };
 
 int rx__aside(rx_worker *w)
 {
-    if (w->n_renewed) return RX_RENEWED;
+    if (w->n_renewed) {                              /* what they keep is made first */
+        if (w->pausing) w->pausing = RX_DUE;
+        return RX_RENEWED;
+    }
     if (w->pausing) {
         w->pausing = 0;
         return RX_PAUSED;

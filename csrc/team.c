@@ -279,11 +279,8 @@ int64_t rx__next_together(rx_worker *w)
                 if (w->sends[index]) rx__progress(w, p->position);
                 continue;
             }
-            if (!w->n_batch) *w->current = index;
-            rx__dispatch_with_others(w, index);
+            w->batch[w->n_batch++] = index;
         }
-        if (w->n_batch && w->t->trace) w->dispatched = rx__moment(w);
-        if (w->n_batch == 1) return w->batch[0];
-        if (w->n_batch) return RX_BATCH - (int64_t)w->n_batch;
+        if (w->n_batch) return rx__dispatch_batch(w);
     }
 }

@@ -34,7 +34,6 @@ static void find_tables(rx_worker *w)
     w->doors = RX_AT(uint8_t, base, t->doors);
     w->where = RX_AT(uint64_t, base, t->where);
     w->low = RX_AT(uint64_t, base, t->low);
-    w->batch = RX_AT(uint32_t, base, t->batch);
     w->stats = RX_AT(rx_stats, base, t->stats);
     w->digests = RX_AT(uint64_t, base, t->digests);
     w->now = RX_AT(rx_tag, base, t->now);
@@ -71,7 +70,8 @@ static void find_arrays(rx_worker *w, array *arrays)
         {&w->triggered, t->n_words, sizeof *w->triggered, 1},
         {&w->enabled, t->n_modes ? t->n_words : 0, sizeof *w->enabled, 0},
         {&w->renewed, t->n_modes, sizeof *w->renewed, 1},
-        {&w->partial, t->n_reactions, sizeof *w->partial, 1},
+        {&w->batch, t->n_reactions, sizeof *w->batch, 1},
+        {&w->left, t->n_words, sizeof *w->left, 1},
         {&w->heavy, t->n_reactions, sizeof *w->heavy, 1},
         {&w->calls, t->n_reactions, sizeof *w->calls, 1},
         {&w->sends, t->n_reactions, sizeof *w->sends, 1},
@@ -83,7 +83,6 @@ static void find_arrays(rx_worker *w, array *arrays)
         {&w->cell_of, t->n_doors, sizeof *w->cell_of, 1},
         {&w->unsent, t->n_sources, sizeof *w->unsent, 1},
         {&w->clocks, w->n_clocks, sizeof *w->clocks, 0},
-        {&w->laps, t->trace ? t->n_reactions : 0, sizeof *w->laps, 0},
         {&p->senders, t->n_reactions, sizeof *p->senders, 1},
         {&p->in, w->workers, sizeof *p->in, 1},
         {&p->out, w->workers, sizeof *p->out, 1},
@@ -236,7 +235,7 @@ void rx_close(rx_worker *w)
 
 void rx_view(rx_worker *w, rx_worker_view *view)
 {
-    *view = (rx_worker_view){w->doors, w->where, w->low, w->batch, w->now, w->current, w->laps};
+    *view = (rx_worker_view){w->doors, w->where, w->low, w->now, w->current};
 }
 
 int64_t rx_clock_ns(void) { return rx__clock(); }
@@ -305,17 +304,16 @@ static int64_t stopped(rx_worker *w)
 
 static int64_t next_failed(rx_worker *w)
 {
-    if (w->n_batch) rx__shut_doors(w, &w->reactions[w->batch[0] % w->t->n_reactions]);
-    w->n_batch = 0;
+    if (w->n_batch) rx__shut_doors(w, &w->reactions[w->batch[0]]);
     for (int64_t word; (word = rx__ready_first(&w->ready)) >= 0;) {
         uint64_t bits = w->ready.words[word];
         uint32_t index = w->first_of_word[word] + (uint32_t)__builtin_ctzll(bits);
         rx__ready_remove(&w->ready, (uint32_t)word, bits & -bits);
         rx__find_slots(w, index);
         if (rx__run_unheard(w, index)) continue;
-        *w->current = index;
-        rx__dispatch_with_others(w, index);
-        return index;
+        w->batch[0] = index;
+        w->n_batch = 1;
+        return rx__enter(w);
     }
     return stopped(w);
 }
@@ -324,15 +322,13 @@ static int64_t next_failed(rx_worker *w)
 static void break_off(rx_worker *w)
 {
     uint32_t n = w->t->n_reactions, word = 0;
-    int begun = 1;
-    for (uint32_t i = 0; i < w->n_batch; i++) {
+    for (uint32_t i = w->at; i < w->n_batch; i++) {
         uint32_t index = w->batch[i] % n;
-        rx__shut_doors(w, &w->reactions[index]);
+        if (i == w->at) rx__shut_doors(w, &w->reactions[index]);
         while (word + 1 < w->t->n_words && w->first_of_word[word + 1] <= index) word++;
-        if (!begun) rx__ready_add(&w->ready, word, 1ull << (index - w->first_of_word[word]));
-        if (index == *w->current) begun = 0;
+        if (i > w->at) rx__ready_add(&w->ready, word, 1ull << (index - w->first_of_word[word]));
     }
-    w->n_batch = 0;
+    w->n_batch = w->at = 0;
     w->dispatched = 0;
 }
 
@@ -343,9 +339,8 @@ void rx_fail(rx_worker *w)
     rx__leave_across(w);
     rx_cell *shutdown = &w->cells[w->t->shutdown];
     int shutting = w->stamp && shutdown->stamp == w->stamp;      /* this is the stop tag: what has run does not run again */
-    uint64_t *left = w->partial;                                 /* of a batch that there is not any more */
     break_off(w);
-    for (uint32_t i = 0; i < w->t->n_words; i++) left[i] = shutting ? w->ready.words[i] : UINT64_MAX;
+    for (uint32_t i = 0; i < w->t->n_words; i++) w->left[i] = shutting ? w->ready.words[i] : UINT64_MAX;
     memset(w->ready.words, 0, w->t->n_words * sizeof *w->ready.words);
     memset(w->ready.summary, 0, w->ready.n_summary * sizeof *w->ready.summary);
     w->ready.at = 0;
@@ -358,14 +353,23 @@ void rx_fail(rx_worker *w)
     }
     rx__trigger(w, shutdown);
     rx__shut_modes(w);
-    for (uint32_t i = 0; i < w->t->n_words; i++) rx__ready_remove(&w->ready, i, ~left[i]);
+    for (uint32_t i = 0; i < w->t->n_words; i++) rx__ready_remove(&w->ready, i, ~w->left[i]);
 }
 
 int64_t rx_next(rx_worker *w)
 {
     w->tags_alone = 0;
     if (w->failed) return next_failed(w);
-    if (w->n_batch && rx__finish(w)) rx__progress(w, rx__peers(w)->position);
+    if (w->n_batch) {
+        int64_t next = rx__finish(w);
+        if (next != RX_RAN) return next;
+        if (w->sent) rx__progress(w, rx__peers(w)->position);
+        w->sent = 0;
+    }
+    if (w->pausing == RX_DUE) {
+        w->pausing = 0;
+        return RX_PAUSED;
+    }
     int64_t next = w->solo ? rx__next_alone(w) : rx__next_together(w);
     return next == RX_DONE ? stopped(w) : next;
 }

@@ -25,20 +25,8 @@ PyObject *rx__run(PyObject *module, PyObject *arguments)
     PyObject *calls, *unfinished;
     if (!PyArg_ParseTuple(arguments, "KOO", &core, &calls, &unfinished)) return NULL;
     rx_worker *w = (rx_worker *)(uintptr_t)core;
-    rx_worker_view view;
-    rx_view(w, &view);
-    for (;;) {
-        int64_t n = rx_next(w);
-        if (n >= 0) {
-            if (call(calls, n, unfinished)) return NULL;
-        } else if (n < RX_BATCH) {
-            for (int64_t i = 0; i < RX_BATCH - n; i++) {
-                *view.current = view.batch[i];
-                if (call(calls, view.batch[i], unfinished)) return NULL;
-                if (view.laps) rx_lap(w, (uint32_t)i);
-            }
-        } else {
-            return PyLong_FromLongLong(n);
-        }
-    }
+    int64_t n;
+    while ((n = rx_next(w)) >= 0)
+        if (call(calls, n, unfinished)) return NULL;
+    return PyLong_FromLongLong(n);
 }

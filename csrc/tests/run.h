@@ -174,12 +174,8 @@ static inline void pull(runner *m, uint32_t local, int late)
 static inline int pull_all(runner *m, int64_t given)
 {
     uint32_t n = m->core->t->n_reactions;
-    if (given >= 0) {
-        pull(m, (uint32_t)given % n, given >= n);
-        return 1;
-    }
-    if (given >= RX_BATCH) return 0;
-    for (int64_t i = 0; i < RX_BATCH - given; i++) pull(m, m->core->batch[i], 0);
+    if (given < 0) return 0;
+    pull(m, (uint32_t)given % n, given >= n);
     return 1;
 }
 

@@ -26,19 +26,11 @@ static const rx_span *span_of(const runner *m, uint64_t i)
     return (const rx_span *)((const uint8_t *)trace_of(m) + RX_TRACE_BYTES) + i % 16;
 }
 
-/* Runs one tag, which [next] begins: either reaction by itself, or both in a batch, which are then over one after the other. */
-static void run_tag_from(runner *m, int64_t next)
+static void run_tag(runner *m)
 {
-    if (next == RX_BATCH - 2) {
-        rx_lap(m->core, 0);
-        rx_lap(m->core, 1);
-        return;
-    }
-    assert(next == 0);
+    assert(rx_next(m->core) == 0);
     assert(rx_next(m->core) == 1);
 }
-
-static void run_tag(runner *m) { run_tag_from(m, rx_next(m->core)); }
 
 static void test_every_reaction_is_in_the_trace(void)
 {
@@ -68,9 +60,9 @@ static void test_tags_for_which_the_trace_has_no_room_are_left_out_and_counted(v
     for (int tag = 0; tag < 8; tag++) run_tag(m);
     trace->read = 1;                                     /* room for half of a tag: all of it is left out */
     run_tag(m);
-    int64_t next = rx_next(m->core);
+    assert(rx_next(m->core) == 0);
     trace->read = 2;
-    run_tag_from(m, next);
+    assert(rx_next(m->core) == 1);
     assert(rx_next(m->core) == RX_DONE);
     assert(trace->written == 18 && trace->tags_left_out == 1 && trace->spans_left_out == 2);
     assert(span_of(m, 16)->tag.time == 9 && span_of(m, 17)->tag.time == 9);
@@ -104,11 +96,7 @@ static void test_a_thread_empties_the_ring_into_a_file(void)
     rx_trace *trace = trace_of(m);
     rx_drain *drain = rx_drain_start(m->run->b->base, fd);
     assert(drain);
-    for (;;) {
-        int64_t next = rx_next(m->core);
-        if (next == RX_DONE) break;
-        if (next == RX_BATCH - 2) rx_lap(m->core, 0), rx_lap(m->core, 1);
-    }
+    while (rx_next(m->core) != RX_DONE) ;
     assert(rx_drain_stop(drain) == 0);
     assert(trace->read == trace->written && trace->written + trace->spans_left_out == 2 * 20001);
     uint64_t spans = 0;
@@ -130,9 +118,7 @@ static void test_a_file_that_cannot_be_written_ends_the_trace_and_not_the_progra
     runner *m = traced(100);
     rx_drain *drain = rx_drain_start(m->run->b->base, full);
     assert(drain);
-    int64_t next;
-    while ((next = rx_next(m->core)) != RX_DONE)
-        if (next == RX_BATCH - 2) rx_lap(m->core, 0), rx_lap(m->core, 1);
+    while (rx_next(m->core) != RX_DONE) ;
     assert(rx_drain_stop(drain) == ENOSPC);
     close(full);
     end_by_hand(m);

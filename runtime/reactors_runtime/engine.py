@@ -1,9 +1,8 @@
 """One worker's run: the pull loop around the C core.
 
-`rx_next` finishes what has just run and returns what comes next: one reaction, or a batch of reactions of one level
-that cannot affect one another. The loop that calls their bodies and asks again is in C (csrc/python/loop.c); what is
-the matter otherwise comes back here. The core itself knows no Python, and waits without the GIL when there is nothing
-to do.
+`rx_next` finishes what has just run and returns the reaction that comes next. The loop that calls its body and asks
+again is in C (csrc/python/loop.c); what is the matter otherwise comes back here. The core itself knows no Python, and
+waits without the GIL when there is nothing to do.
 """
 
 from __future__ import annotations

@@ -112,6 +112,28 @@ def test_it_comes_out_at_every_pause(workers: int) -> None:
     run.close()
 
 
+def test_it_comes_out_at_a_pause_in_a_tag_that_resets_a_mode() -> None:
+    class Modal(rx.Reactor):
+        only = rx.Mode(initial=True)
+        tick = rx.Timer(0, "1 ms")
+
+        def __init__(self) -> None:
+            self.ticks = 0
+
+        @rx.reaction(tick, effects=only)
+        def step(self) -> None:
+            self.ticks += 1
+            run.pause()
+            self.only.set()
+
+    main = Modal()
+    run = Stepwise(main)
+    for n in range(1, 5):
+        assert run.advance()
+        assert main.ticks == n
+    run.close()
+
+
 @WORKERS
 def test_it_is_the_same_run_as_one_in_one_go(workers: int) -> None:
     main, run = talk(workers)

@@ -165,6 +165,29 @@ def test_a_run_that_fails_leaves_all_that_it_did(
     assert journal.end["failed"].startswith(("WorkerDied: worker 0", "ValueError in main.step at 20 ms", "Reaction"))
 
 
+def test_what_ran_at_the_tag_of_a_failure_is_there_however_long_it_took(tmp_path: Path) -> None:
+    class Counting(rx.Reactor):
+        tick = rx.Timer(0, 1)
+
+        def __init__(self, fails: bool) -> None:
+            self.fails = fails
+
+        @rx.reaction(tick)
+        def step(self) -> None:
+            if self.fails and self.tag.time == 200:
+                raise ValueError("enough")
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.first, self.second, self.third = (Counting(fails=k == 1) for k in range(3))
+
+    with pytest.raises(rx.ReactionError, match=r"main\.second\.step at 200 ns"):
+        run(Main(), tmp_path / "a.rxj")
+    journal = rx.Journal(tmp_path / "a.rxj")
+    assert len(journal) == 3 * 200 + 1
+    assert str(journal.tag(600)) == "200 ns"
+
+
 def test_on_a_full_disk_the_run_goes_on_and_the_journal_ends() -> None:
     with pytest.warns(rx.ReactorWarning, match=r"the journal '/dev/full' ends before the run does.*No space left"):
         result = run(Pair(), "/dev/full", timeout="3 s")

@@ -255,6 +255,17 @@ def make_conversation(choose: Choice, main: Class, values: Values) -> list[Class
     return [answers, asks]
 
 
+def put_off(choose: Choice, classes: Sequence[Class]) -> None:
+    """Let some of what lies in modes be due beyond any end: before that, the mode may take it back."""
+    for cls in classes:
+        for timer in cls.timers:
+            if timer.mode is not None and choose.yes(20):
+                timer.offset = 50
+        for action in cls.actions:
+            if action.mode is not None and choose.yes(20):
+                action.min_delay = 50
+
+
 def make_program(number: Callable[[int, int], int], *, tangled: bool = False) -> Program:
     """Two to five classes and how the run ends; with zero-delay cycles only if `tangled`."""
     choose = Choice(number)
@@ -278,6 +289,7 @@ def make_program(number: Callable[[int, int], int], *, tangled: bool = False) ->
     salt, keepalive = choose.number(0, 2**16), timeout is not None and choose.yes(30)
     if choose.yes(15):
         classes += make_conversation(choose, main, choose.one([OBJECTS, *VALUES]))
+    put_off(choose, [*classes, main])
     program = Program([*classes, main], salt, timeout, keepalive)
     if not tangled and program.cyclic:
         program.untangle()

@@ -115,6 +115,85 @@ def test_a_transition_at_the_last_tag_enters_nothing() -> None:
     assert trace(program, timeout=4) == {"main": [(3, 0, "go"), (3, 1, "never"), (3, 2, "never"), (3, 2, "end of a")]}
 
 
+def test_what_is_due_beyond_the_stop_is_pending_no_longer_than_its_mode_is_active() -> None:
+    """Modes 8, the end 3: whoever knew of the stop when it was scheduled, it keeps nothing going that is left."""
+
+    def program(rx: Any) -> Any:
+        class Stopper(rx.Reactor):
+            @rx.reaction(rx.startup, effects=rx.stop.after(100))
+            def ask(self) -> None:
+                self.request_stop()
+
+        class Modal(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            with a:
+                soon, leave, late = rx.Timer(1), rx.Timer(2), rx.Timer(150)
+                act = rx.LogicalAction()
+
+                @rx.reaction(soon, effects=act)
+                def schedule(self) -> None:
+                    self.act.schedule(delay=150)
+
+                @rx.reaction(leave, effects=b)
+                def go(self) -> None:
+                    self.b.set()
+
+                @rx.reaction(act, late)
+                def never(self) -> None:
+                    note(self, "never")
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, "end")
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.stopper, self.modal = Stopper(), Modal()
+
+        return Main()
+
+    for timeout in (None, 100, 200):
+        assert trace(program, timeout=timeout) == {"main.modal": [(2, 1, "end")]}
+
+
+def test_two_shutdown_reactions_of_modes_write_one_port() -> None:
+    """Modes 14, ports 5: they run one after the other, as all reactions of a reactor, however long they take."""
+
+    def program(rx: Any) -> Any:
+        class Modal(rx.Reactor):
+            out = rx.Output(int)
+            a, b = rx.Mode(initial=True), rx.Mode()
+            tick, turn = rx.Timer(0, 1), rx.Timer(30)
+
+            @rx.reaction(tick, rx.shutdown, effects=out, mode=a)
+            def first(self) -> None:
+                self.out.set(1)
+
+            @rx.reaction(turn, effects=b)
+            def leave(self) -> None:
+                self.b.set()
+
+            @rx.reaction(tick, rx.shutdown, effects=out, mode=b)
+            def second(self) -> None:
+                self.out.set(2)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.modal, self.heard = Modal(), Heard()
+                rx.connect(self.modal.out, self.heard.value)
+
+        class Heard(rx.Reactor):
+            value = rx.Input(int)
+
+            @rx.reaction(value)
+            def hear(self) -> None:
+                note(self, self.value.value)
+
+        return Main()
+
+    assert trace(program, timeout=60) == {"main.heard": [(k, 0, 1 if k <= 30 else 2) for k in range(61)]}
+
+
 def test_no_tag_comes_after_a_transition_that_needs_none() -> None:
     """Modes 5: the new mode has nothing to do at once: the program starves a microstep after the switch."""
 

@@ -111,11 +111,10 @@ class Image(Plan):
         filled = filling.Filling(self, worker, subs, arena).tables()
         at = part.offsets = {name: arena.place(each) for name, each in filled.items()}
         counts = {f"n_{name}": len(each) for name, each in filled.items() if f"n_{name}" in (tables.TABLES.names or ())}
-        doors, reactions = len(part.door_cells), len(part.reactions)
+        doors = len(part.door_cells)
         at["doors"] = arena.take(doors)
         at["where"], at["low"] = arena.take(8 * doors), arena.take(8 * doors)
-        at["batch"] = arena.take(4 * reactions)
-        at["stats"] = arena.take(tables.STATS.itemsize * reactions)
+        at["stats"] = arena.take(tables.STATS.itemsize * len(part.reactions))
         at["digests"] = arena.take(8 * len(part.reactors))
         at["now"] = arena.take(tables.TAG.itemsize)
         at |= self._lay_out_journal(part)

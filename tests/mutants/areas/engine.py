@@ -99,9 +99,15 @@ MISTAKES = (
         (
             Mistake(
                 "events at the stop tag are lost",
-                "rx__less(w->stop, tag)) {",
-                "!rx__less(tag, w->stop)) {",
+                "int beyond = rx__less(w->stop, tag) &&",
+                "int beyond = !rx__less(tag, w->stop) &&",
                 "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "what a mode holds beyond the stop is only counted",
+                " && w->cells[cell].mode == RX_NONE;",
+                ";",
+                "tests/semantics/test_time_in_modes.py",
             ),
             Mistake(
                 "what lies beyond the stop does not keep the program going",
@@ -263,7 +269,16 @@ MISTAKES = (
                 "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
             ),
             Mistake(
-                "a pause is asked for once and for all", "    w->pausing = 0;\n", "", "tests/execution/test_stepwise.py"
+                "a pause is asked for once and for all",
+                "    if (w->pausing) {\n        w->pausing = 0;\n",
+                "    if (w->pausing) {\n",
+                "tests/execution/test_stepwise.py",
+            ),
+            Mistake(
+                "a pause is forgotten where a mode begins again",
+                "if (w->pausing) w->pausing = RX_DUE;",
+                "w->pausing = 0;",
+                "tests/execution/test_stepwise.py",
             ),
         ),
     ),
@@ -276,6 +291,15 @@ MISTAKES = (
                 "        if (w->failed) s->slot = s->slots; ",
                 "        if (w->failed) s->slot = s->slots - 1; ",
                 "tests/runtime/test_slots.py",
+            ),
+            Mistake(
+                "a batch runs up to its last but one", "if (++w->at < w->n_batch) {", "if (++w->at + 1 < w->n_batch) {"
+            ),
+            Mistake(
+                "it is not known which reaction runs",
+                "    *w->current = index;\n    return body;",
+                "    return body;",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
             ),
             Mistake(
                 "the last reader of a value keeps it until the tag is over",
@@ -464,12 +488,10 @@ MISTAKES = (
         "csrc/python/loop.c",
         "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
         (
-            Mistake("a batch runs up to its last but one", "i < RX_BATCH - n; i++", "!i || i < RX_BATCH - n - 1; i++"),
             Mistake(
-                "in a batch it is not known which reaction runs",
-                "                *view.current = view.batch[i];\n",
-                "",
-                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
+                "what a reaction returns is not looked at",
+                "returned == Py_None ? Py_NewRef(Py_None) :",
+                "1 ? Py_NewRef(Py_None) :",
             ),
         ),
     ),
