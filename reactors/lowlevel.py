@@ -35,6 +35,7 @@ What is said and written:
 - `description`: A program in lines, the same for the same program.
 - `in_words`: An exception in a sentence, with the user's line where it says nothing itself.
 - `finite`: A value for JSON, with null for numbers that JSON does not have.
+- `Aside`: A stream, on which what cannot be written is lost: nobody reads it any more.
 - `encode`: Plain values and arrays as bytes, without pickle.
 - `decode`: The values back from those bytes.
 - `Location`: A place in a source file, for messages.
@@ -70,6 +71,7 @@ from reactors.model.ports import Ports
 from reactors.model.thread_state import apart, executing, not_in_a_reaction
 from reactors.names.lacking import explains
 from reactors.names.modules import refuse
+from reactors.reports.aside import Aside
 from reactors.reports.failures import in_words
 from reactors.reports.json_text import finite
 from reactors.reports.recording import description
@@ -93,6 +95,7 @@ __all__ = [
     "CRASHES",
     "NUMBERS",
     "STUCK_AFTER_S",
+    "Aside",
     "Backend",
     "Duration",
     "Location",

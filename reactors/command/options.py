@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import click
 
 from reactors.command.parameters import reading
-from reactors.command.tracebacks import reported, said, shown_whole
+from reactors.command.tracebacks import reported, said, shown_whole, tell
 from reactors.command.values import WHOLES, WORKERS, OneOf, Whole
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.options import Options, SharedOptions, default_words, flag, names, types_of, without_none
@@ -211,7 +211,7 @@ class Asked(NamedTuple):
         made = with_settings(kind, {**known, **said, **self.given})
         if preset is not None:
             used = ", ".join(f"{key}={value}" for key, value in known.items() if key not in {**said, **self.given})
-            click.echo(f"preset for {env}: {used} ({preset.source}); --no-preset leaves it out", err=True)
+            tell(f"preset for {env}: {used} ({preset.source}); --no-preset leaves it out", err=True)
         maker_of(made, env, self.env_kwargs, "--env")  # refuses what is none
         return made, env
 
@@ -226,13 +226,16 @@ def _on_command_line(name: str) -> bool:
     return bool(Options.__dataclass_fields__[name].metadata["command"])
 
 
-def run_in(folder: Path, algorithm: str | None, env: str | None) -> RunFolder:
-    """A run's folder; the caller says where its own algorithm and environment are, if it has them."""
-    from reactors.rl.runs.run_folder import ON_THE_COMMAND_LINE, RunFolder
+def run_in(folder: Path, algorithm: str | None, env: str | None, *, trains: bool = False) -> RunFolder:
+    """A run's folder; the caller says where its own algorithm and environment are, if it has them.
+
+    What `trains` takes its algorithm without an option.
+    """
+    from reactors.rl.runs.run_folder import ON_THE_COMMAND_LINE, TO_TRAIN, RunFolder
     from reactors.rl.runs.settings import algorithm_named
 
     made = None if algorithm is None else algorithm_named(algorithm)
-    return RunFolder(folder, algorithm=made, env=env, asking=ON_THE_COMMAND_LINE)
+    return RunFolder(folder, algorithm=made, env=env, asking=TO_TRAIN if trains else ON_THE_COMMAND_LINE)
 
 
 def runs_in(folders: Sequence[Path], algorithm: str | None, env: str | None) -> dict[Path, RunFolder]:

@@ -159,8 +159,8 @@ def compare_command(*, paths: tuple[Path, ...], output: Path) -> None:
         click.echo(table(runs))
         if len(differing := settings(runs)) > 1:
             click.echo(f"\n{aligned(differing, words=len(differing[0]))}\n")
-        names = [run.path.name for run in runs]
-        named = {run.path.name if names.count(run.path.name) == 1 else str(run.path): run for run in runs}
+        names = [run.name for run in runs]
+        named = {run.name if names.count(run.name) == 1 else str(run.path): run for run in runs}
         for line in parting({name: run.path for name, run in named.items()}):
             click.echo(line)
         if output.suffix == ".html":

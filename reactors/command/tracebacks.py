@@ -19,6 +19,7 @@ import reactors
 import reactors_runtime
 from reactors.command.words import in_options
 from reactors.errors import ReactionError, ReactorError, ReactorWarning, missing
+from reactors.reports.aside import Aside, unread
 from reactors.script import WrongTarget
 
 if TYPE_CHECKING:
@@ -50,24 +51,33 @@ def reported() -> Iterator[None]:
     except (click.ClickException, WrongTarget, BrokenPipeError):  # of the last, click knows what to do
         raise
     except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
+        tell("interrupted", err=True)
         sys.exit(130)
     except ReactorError as error:
         shown_whole(error)
         if not _whole() and isinstance(error, ReactionError) and error.__cause__ is not None:
             if error.trail:
-                click.echo(error.trail, nl=False, err=True)
+                tell(error.trail, end="", err=True)
             elif not isinstance(error.__cause__, ReactorError):
                 _show(error.__cause__)
-        click.echo(f"error: {said(error)}", err=True)
+        tell(f"error: {said(error)}", err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
         lacking = missing(error) if isinstance(error, ModuleNotFoundError) and _raised_by_us(error) else None
         if lacking is None or _whole():
             _show(error)
         if lacking is not None:
-            click.echo(f"error: {lacking}", err=True)
+            tell(f"error: {lacking}", err=True)
         sys.exit(1)
+
+
+def tell(text: str, *, err: bool = False, end: str = "\n") -> None:
+    """Print it, if anybody still reads: the exit status says how it went, and not whether that was heard."""
+    if err:
+        print(text, end=end, file=Aside(sys.stderr), flush=True)
+    else:
+        with unread(sys.stdout):
+            print(text, end=end, flush=True)
 
 
 def shown_whole(error: BaseException) -> None:
@@ -102,7 +112,7 @@ def _show_warnings() -> None:
         line: str | None = None,
     ) -> None:  # fmt: skip
         if issubclass(category, ReactorWarning):
-            click.echo(f"warning: {spoken(str(message))}", err=True)
+            tell(f"warning: {spoken(str(message))}", err=True)
         else:
             before(message, category, filename, lineno, file, line)  # type: ignore[arg-type]
 
@@ -116,7 +126,7 @@ def _whole() -> bool:
 
 def _show(error: BaseException) -> None:
     shown = error if _whole() else error.with_traceback(_theirs(error))
-    click.echo("".join(traceback.format_exception(shown)), nl=False, err=True)
+    tell("".join(traceback.format_exception(shown)), end="", err=True)
 
 
 def _raised_by_us(error: BaseException) -> bool:

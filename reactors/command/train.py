@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,15 @@ import click
 
 from reactors.command.options import Asked, File, TrainingCommand, misuse, of_env, options, run_in, settings
 from reactors.command.options import as_json as _json
-from reactors.command.tracebacks import spoken
+from reactors.command.tracebacks import spoken, tell
 from reactors.errors import ArgumentError
 from reactors.reports.json_text import json_line
 from reactors.rl.opponents import Past
 from reactors.rl.options import Options, names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reactors.rl.runs.run_folder import RunFolder
 
 
@@ -48,7 +50,9 @@ def train_command(
 
     Options on the command line come before those of --config. Ctrl-C saves and stops; --resume goes on.
     """
+    made_for_it: Path | None = None
     with misuse():
+        asked = Asked.of(file, algorithm, env, given, env_given, values, preset=preset)
         try:
             from reactors.rl.checkpoints.files import found
             from reactors.rl.runs.again import rounds_of
@@ -56,10 +60,10 @@ def train_command(
             from reactors.rl.runs.run_folder import RunFolder, folder_of, numbered
             from reactors.rl.runs.train import train
 
-            asked = Asked.of(file, algorithm, env, given, env_given, values, preset=preset)
             options, env_kwargs = asked.options, asked.env_kwargs
             if resume is not None:
-                before = run_in(folder_of(found(resume)), asked.settings.get("algorithm"), asked.settings.get("env"))
+                said = asked.settings.get("algorithm"), asked.settings.get("env")
+                before = run_in(folder_of(found(resume)), *said, trains=True)
                 options = _going_on(before, asked)
                 before.maker()  # says why, if it cannot be made
                 made, source, env_kwargs = before.algorithm, before.env, dict(before.env_kwargs)
@@ -74,7 +78,7 @@ def train_command(
                         named.rpartition(":")[2].replace("/", "-"),
                         _said(options, "seed"),
                     )
-                    out = numbered(Path("runs"), "-".join(map(str, words)))
+                    out = made_for_it = numbered(Path("runs"), "-".join(map(str, words)))
             folder: Path = out
             steps = min(_said(options, "total_steps"), options.get("until") or math.inf)
             each = made.horizon * made.num_envs
@@ -85,16 +89,17 @@ def train_command(
                 watch = [] if alone else [shown]
                 done = train(made, source, out=out, resume=resume, env_kwargs=env_kwargs, watch=watch, **options)
         except KeyboardInterrupt:
-            click.echo(_left(out, algorithm, env), err=True)
+            tell(_left(out, asked.settings), err=True)
             raise
         finally:
-            if out is not None and out.is_dir() and not any(out.iterdir()):
-                out.rmdir()  # nothing came of it
+            if made_for_it is not None:
+                with suppress(OSError):  # something came of it
+                    made_for_it.rmdir()
     for note in done.notes:
-        click.echo(f"note: {spoken(note)}", err=True)
+        tell(f"note: {spoken(note)}", err=True)
     result = RunFolder(folder).result
     if as_json:
-        click.echo(json_line({"out": str(folder), **result}))
+        tell(json_line({"out": str(folder), **result}))
     else:
         rounded = f" ({steps:,} in whole rounds of {each:,})" if result["steps"] == whole != steps else ""
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
@@ -104,12 +109,12 @@ def train_command(
         if result["evaluated_at"] is not None:
             against = f" and {result['against_random']:.1f} against random agents" if "against_random" in result else ""
             greedy = f", of greedy ones {result['evaluation']:.1f}{against} at step {result['evaluated_at']:,}"
-        click.echo(
+        tell(
             f"{result['steps']:,} steps{rounded} in {result['seconds']:.1f} s, mean return of the last episodes "
             f"{returned}{greedy}"
         )
-        click.echo(f"digest {result['digest']}, weights {result['weights']}")
-        click.echo(f"all of it is in {folder}")
+        tell(f"digest {result['digest']}, weights {result['weights']}")
+        tell(f"all of it is in {folder}")
 
 
 @click.command("presets", short_help="List the presets of algorithms.")
@@ -133,7 +138,7 @@ def presets_command(*, algorithm: str | None) -> None:
             click.echo(f"{name}\n" + "\n".join(f"  {env:{wide}}  {source}" for env, source in found[name].items()))
 
 
-def _left(out: Path | None, algorithm: str | None, env: str | None) -> str:
+def _left(out: Path | None, asked: Mapping[str, Any]) -> str:
     """What is left of a run that was interrupted."""
     nothing = "nothing is saved: it was stopped before its first round was"
     if out is None:
@@ -146,6 +151,7 @@ def _left(out: Path | None, algorithm: str | None, env: str | None) -> str:
     if last is None:
         return nothing
     command = ["reactors", "train"]
+    algorithm, env = asked.get("algorithm"), asked.get("env")
     if algorithm is not None and ":" in algorithm:
         command.append(algorithm)
     if env is not None and run.config.get("env_file") is not None:

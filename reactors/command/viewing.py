@@ -81,7 +81,7 @@ def report_command(run: Path, output: Path | None) -> None:
             folder = _folder(str(run))
             traces = sorted(run.glob("trace*.rxt"), key=lambda each: each.stat().st_mtime)
             trace = Trace(traces[-1]) if traces else None
-            said, facts, drawn = folder.path.name, folder.facts(), curves(folder)
+            said, facts, drawn = folder.name, folder.facts(), curves(folder)
             target = output or run / "report.html"
             if trace is None and output is None and target.exists():
                 click.echo(

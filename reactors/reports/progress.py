@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import ReactorWarning
+from reactors.reports.aside import unheard
 from reactors.tag import Tag
 from reactors_runtime import callers
 from reactors_runtime import engine as engines
@@ -75,7 +76,8 @@ class Progress:
         if self._thread is not None:
             self._over.set()
             self._thread.join()
-        terminal.leave()
+        with unheard(sys.stderr):
+            terminal.leave()
         if self._failed is not None:
             raise self._failed
 
@@ -90,7 +92,8 @@ class Progress:
                 self._stall.restart(now)
                 return
             if stuck := self._stall.look(now):
-                terminal.say(stuck)
+                with unheard(sys.stderr):
+                    terminal.say(stuck)
         if self._wanted:
             self._tell(now)
 
@@ -113,4 +116,5 @@ class Progress:
         text = f"{seconds:6.1f} s  tag {tag}  {several} ({reactions / seconds:,.0f}/s)"
         if part is not None:
             text += f"  {part:4.0%}"
-        (terminal.draw if self._terminal else terminal.say)(text)
+        with unheard(sys.stderr):
+            (terminal.draw if self._terminal else terminal.say)(text)

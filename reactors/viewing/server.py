@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import DrawingError
 from reactors.viewing.picture import diagram
+from reactors.viewing.report import thinned
 from reactors.viewing.watching import Between
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class ViewServer:
                 [name, f"{runs:,.0f}", f"{load:.1%}", f"{late:,}"]
                 for name, runs, load, late in between.reactions(_MOST)
             ],
-            "curves": [[name, [["", [*points]]]] for name, points in curves.items() if len(points) > 1],
+            "curves": [[name, [["", kept]]] for name, each in curves.items() if len(kept := thinned(each)) > 1],
             "processes": [[name, f"{mb:,.0f}", f"{spent:,.1f}"] for name, mb, spent in self.watched.processes()],
         }  # fmt: skip
 

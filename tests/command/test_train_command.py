@@ -11,15 +11,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.command.cli import main
 from reactors.rl.errors import RunFolderError
 from reactors.rl.monitoring.journal_file import JournalFile, Tail, read
-from reactors.rl.runs.live import Lines, LiveTable
+from reactors.rl.runs.interruption import Interruption
+from reactors.rl.runs.live import JournalWatch, Lines, LiveTable
 from reactors.rl.runs.run_folder import RunFolder, write_json
 from reactors.rl.runs.settings import algorithm_named, algorithms
 from tests.command.typed import SMALL, reactors
@@ -480,6 +482,74 @@ def test_algorithms_are_what_the_package_exports() -> None:
 # ---- what is seen meanwhile ----
 
 
+@pytest.fixture
+def gone() -> Iterator[TextIO]:
+    """A pipe whose reader has gone."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        yield stream
+
+
+@pytest.mark.parametrize("kind", [Lines, LiveTable])
+def test_progress_that_nobody_reads_is_lost(kind: Any, gone: TextIO) -> None:
+    if kind is LiveTable:
+        pytest.importorskip("rich")
+    with kind(*["PPO"] * (kind is LiveTable), 1000, gone) as shown:
+        shown(ROWS)
+        shown(ROWS[1:])
+
+
+def test_ctrl_c_saves_though_nobody_reads_that_it_does(
+    gone: TextIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", gone)
+    with Interruption(tmp_path / "stop") as interruption:
+        signal.raise_signal(signal.SIGINT)
+    assert interruption.asked
+    assert interruption.file is not None
+    assert interruption.file.exists()
+
+
+def test_a_training_ends_well_though_nobody_reads_what_it_says(gone: TextIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, gone)
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "out"])
+    assert ended.value.code == 0
+    assert RunFolder("out").result["state"] == "finished"
+
+
+def test_ctrl_c_saves_where_it_ends_the_reader_too() -> None:
+    command = [sys.executable, "-m", "reactors", "train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "out"]
+    process = subprocess.Popen(
+        [*command, "--total-steps", "10000000"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        while "steps" not in process.stdout.readline():
+            assert process.poll() is None
+        process.stdout.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    assert RunFolder("out").result["state"] == "interrupted"
+    assert len([*Path("out/checkpoints").iterdir()]) == 1
+
+
+def test_a_journal_that_cannot_be_read_any_more_is_shown_no_more(tmp_path: Path) -> None:
+    file, seen = JournalFile(tmp_path / "journal.csv"), []
+    watch = JournalWatch(file.path, [seen.extend])
+    file.add(ROWS[0])
+    watch()
+    with file.path.open("a") as harmed:
+        harmed.write("what is this\n")
+    with pytest.warns(rx.ReactorWarning, match=r"journal\.csv cannot be read \(.*\): no more of it is shown"):
+        watch()
+    file.close()
+    watch.close()
+    assert seen == ROWS[:1]
+
+
 class Scalars:
     def __init__(self) -> None:
         self.written: list[tuple[str, float, int]] = []
@@ -555,6 +625,34 @@ def test_a_tail_sees_every_row_once(tmp_path: Path) -> None:
     file.close()
     tail.close()
     assert found == rows
+
+
+SMALL_PPO = rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+
+
+def test_a_training_ends_well_though_its_curve_cannot_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise ValueError("not a font")
+
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", refused)
+    with pytest.warns(rx.ReactorWarning, match=r"the curve of out cannot be drawn \(not a font\)"):
+        rl.train(SMALL_PPO, "CartPole-v1", total_steps=64, out="out")
+    assert RunFolder("out").result["state"] == "finished"
+
+
+def test_a_journal_that_is_harmed_does_not_hide_what_has_failed() -> None:
+    def fail(_: object) -> None:
+        with Path("out/journal.csv").open("a") as harmed:
+            harmed.write("what is this\n")
+        raise ArithmeticError("too much")
+
+    with (
+        pytest.raises(ArithmeticError, match="too much") as caught,
+        pytest.warns(rx.ReactorWarning, match="no more of it is shown"),
+    ):
+        rl.train(SMALL_PPO, "CartPole-v1", total_steps=640, out="out", watch=[fail])
+    assert "the curve of out cannot be drawn (out/journal.csv is damaged in line" in caught.value.__notes__[-1]
+    assert RunFolder("out").result["error"] == "ArithmeticError: too much"
 
 
 def test_python_and_the_command_give_the_same() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 
 import reactors as rx
 from reactors.viewing.server import ViewServer
-from reactors.viewing.watching import Watched
+from reactors.viewing.watching import Between, Watched
 from tests.viewing.browser import Browser, needs_browser
 from tests.viewing.programs import Farm
 from tests.viewing.test_watching import running
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CURVES = {"charts/episodic_return": [(0.0, 1.0), (10.0, 5.0)]}
+CURVES = {
+    "charts/episodic_return": [(0.0, 1.0), (10.0, 5.0)],
+    "losses/explained_variance": [(0.0, 0.5), (10.0, math.nan), (20.0, -math.inf), (30.0, 0.25)],
+    "losses/clipped": [(0.0, math.nan), (10.0, math.nan)],
+}
 
 
 @pytest.fixture
@@ -64,6 +69,15 @@ def test_who_has_the_token_sees_the_run_and_nobody_else(server: ViewServer) -> N
         assert (status, b"Farm" in content) == (501, False)
     for path in ("/../server.py", "//etc/passwd", "/page.js/..", "/page.html", "/%2e%2e/server.py", "/?x"):
         assert asked(server, "GET", path, **token)[0] == 404
+
+
+def test_what_the_page_is_sent_is_json_also_of_figures_that_are_no_numbers(server: ViewServer) -> None:
+    before, after = server.watched.sample(), server.watched.sample()
+    sent = json.loads(json.dumps(server.state(Between(server.watched, before, after)), allow_nan=False))
+    assert sent["curves"] == [
+        ["charts/episodic_return", [["", [[0.0, 1.0], [10.0, 5.0]]]]],
+        ["losses/explained_variance", [["", [[0.0, 0.5], [30.0, 0.25]]]]],
+    ]
 
 
 def test_what_needs_no_token_says_nothing_of_the_run(server: ViewServer) -> None:

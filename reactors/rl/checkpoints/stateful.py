@@ -35,7 +35,7 @@ class Stateful(rx.Reactor):
     unrestored: str = ""
 
     def state_dict(self) -> dict[str, Any]:
-        """All that there is to continue from, as arrays of its own."""
+        """All that there is to continue from; its arrays are copied."""
         raise NotImplementedError
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import reactors as rx
 from reactors.rl.algorithms.off_policy import buffer_of, sequences_of
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.contract.rows import experience_dtype
-from reactors.rl.encoding.state import count
+from reactors.rl.encoding.state import Settled, count
 from reactors.rl.replay.draws import Draws
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Experience(Stateful):
 
     def state_dict(self) -> dict[str, Any]:
         """The buffer, and what waits for it; after a round, no priorities are on their way."""
-        return {"buffer": self.buffer.state_dict(), **self._form()}
+        return {"buffer": Settled(self.buffer.state_dict()), **self._form()}
 
     def form(self) -> dict[str, Any]:
         """The buffer looks for itself."""

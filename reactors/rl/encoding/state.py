@@ -37,6 +37,10 @@ class Encoded(NamedTuple):
         return (_unmeasured(self.tree), self.arrays)
 
 
+class Settled(dict[str, Any]):
+    """A part of a state whose arrays nobody writes to any more: they may be gigabytes, and are not copied."""
+
+
 CLOCK = ("seconds", "charts/SPS", "time/", "rate/")
 """Beginnings of the names of figures that a clock has a part in."""
 _UNLIKE = (*CLOCK, "checked")  # and a checksum of that
@@ -49,7 +53,9 @@ def _unmeasured(tree: Any) -> Any:
 
 
 def encode(state: Any, name: str = "") -> Encoded:
-    """Take a state apart. Arrays are not copied, tensors are. `StateError` names what cannot be saved.
+    """Take a state apart, with copies of its arrays, but of those in `Settled`; who owns them goes on writing.
+
+    `StateError` names what cannot be saved.
 
     >>> encoded = encode({"n": (1, 2.5), "x": np.zeros(2)}, "main")
     >>> encoded.tree, list(encoded.arrays)
@@ -61,28 +67,29 @@ def encode(state: Any, name: str = "") -> Encoded:
     return Encoded(_encoded(state, name, arrays), arrays)
 
 
-def _encoded(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+def _encoded(value: Any, name: str, arrays: dict[str, NDArray[Any]], settled: bool = False) -> Any:
     if value is None or type(value) in {bool, int, str}:
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"$float": repr(value)}
     if isinstance(value, Mapping):
+        settled = settled or isinstance(value, Settled)
         if all(type(key) is str and key[:1] != "$" for key in value):
-            return {key: _encoded(part, f"{name}.{key}" if name else key, arrays) for key, part in value.items()}
-        return {"$dict": [[_encoded(key, f"{name}.key", arrays), _encoded(part, f"{name}[{key}]", arrays)]
+            return {key: _encoded(part, f"{name}.{key}" if name else key, arrays, settled)
+                    for key, part in value.items()}  # fmt: skip
+        return {"$dict": [[_encoded(key, f"{name}.key", arrays), _encoded(part, f"{name}[{key}]", arrays, settled)]
                           for key, part in value.items()]}  # fmt: skip
     if isinstance(value, list | tuple | deque):
-        parts = [_encoded(part, f"{name}[{i}]", arrays) for i, part in enumerate(value)]
+        parts = [_encoded(part, f"{name}[{i}]", arrays, settled) for i, part in enumerate(value)]
         if isinstance(value, deque):
             return {"$deque": parts, "maxlen": value.maxlen}
         return {"$tuple": parts} if isinstance(value, tuple) else parts
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        if value.dtype.str[1:] in NAMES:
-            arrays[name] = value
-            return {"$array": name}
+        if value.dtype.isnative and value.dtype.str[1:] in NAMES:
+            return {"$array": _put(arrays, name, value if settled else value.copy())}
         if value.dtype.names is None:
-            arrays[name] = np.frombuffer(value.tobytes(), np.uint8)
-            return {"$bytes": name, "dtype": value.dtype.str, "shape": list(value.shape)}
+            raw = np.frombuffer(value.tobytes(), np.uint8)
+            return {"$bytes": _put(arrays, name, raw), "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, np.str_) or (isinstance(value, np.generic) and value.dtype.str[1:] in NAMES):
         return {"$number": _encoded(value.item(), name, arrays), "dtype": value.dtype.str}
     if isinstance(value, np.random.Generator):
@@ -93,12 +100,19 @@ def _encoded(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
 
         found = tensor.detach().cpu()
         exact = found.float() if found.dtype is torch.bfloat16 else found
-        arrays[name] = exact.numpy().copy()
-        return {"$tensor": name, "dtype": str(found.dtype).removeprefix("torch.")}
+        return {"$tensor": _put(arrays, name, exact.numpy().copy()), "dtype": str(found.dtype).removeprefix("torch.")}
     raise StateError(
         f"{name or 'the state'} is a {type(value).__name__}, which no checkpoint can hold; let state_dict() give "
         "numbers, strings, arrays, tensors, generators, and lists, tuples and dicts of these"
     )
+
+
+def _put(arrays: dict[str, NDArray[Any]], name: str, array: NDArray[Any]) -> str:
+    """Keep an array, under a name that no other has: "1" and 1 are two keys, and keys may have dots in them."""
+    while name in arrays:
+        name += "'"
+    arrays[name] = array
+    return name
 
 
 def decode(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:

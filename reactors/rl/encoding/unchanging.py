@@ -1,16 +1,29 @@
 """What of an environment is no state: functions, methods, classes and modules, as long as they stay what they are?
 
-A new environment has them already. Whether they are still the same is known by how they are described.
+A new environment has them already. Whether they are still the same is known by how they are described. What they hold
+may change all the same: what a method is bound to, an argument of a partial, a cell of a closure.
 """
 
 from __future__ import annotations
 
+import json
+import zlib
+from enum import Enum
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.encoding.state import Settled, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 UNCHANGING = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, partial)
 _PLAIN = (type(None), bool, int, float, str)
+_FIXED = (bytes, complex, range, slice, np.dtype, Enum)
+_OF_C: Any = (np.ufunc, type(np.clip), type(str.join), type(str.__add__))  # functions that hold nothing
 
 
 def described(value: object) -> str:
@@ -32,13 +45,59 @@ def described(value: object) -> str:
     return str(getattr(named, "__qualname__", named.__name__))
 
 
+def held(value: object) -> list[object]:
+    """What a function or method has from elsewhere, and that may change; plain values are `described`.
+
+    >>> held(partial(max, [].append, key=abs)), held("".join)
+    ([[]], [])
+    """
+    found: list[object] = []
+    met: dict[int, object] = {}  # functions may hold each other
+    waiting: list[Any] = [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in met or isinstance(each, (type, ModuleType, *_PLAIN, *_OF_C)):
+            continue
+        met[id(each)] = each
+        parts = _parts(each)
+        if parts is None:
+            found.append(each)
+        else:
+            waiting += parts
+    return found
+
+
+def _parts(value: Any) -> Iterable[Any] | None:
+    """What it holds, if it cannot change itself."""
+    if isinstance(value, partial):
+        return (value.func, *value.args, *value.keywords.values())
+    if isinstance(value, MethodType):
+        return (value.__self__, *(_parts(value.__func__) or ()))
+    if isinstance(value, BuiltinFunctionType):
+        return (value.__self__,)
+    if isinstance(value, FunctionType):
+        return _cells(value)
+    return value if type(value) is tuple else None
+
+
+def content(value: object) -> str:
+    """A value in words by which any change of it shows; `StateError` if it has none.
+
+    >>> content([1, 2]), content(slice(3))
+    ('[{"held": [1, 2]}, {}]', 'slice(None, 3, None)')
+    """
+    if isinstance(value, _FIXED):
+        return repr(value)
+    tree, arrays = encode(Settled(held=value))
+    sums = {name: (str(array.dtype), array.shape, zlib.crc32(array.tobytes())) for name, array in arrays.items()}
+    return json.dumps([tree, sums])
+
+
 def _closure(function: FunctionType) -> str:
     """What a function has from around it."""
-    found: list[str] = []
-    for cell in function.__closure__ or ():
-        try:
-            there = cell.cell_contents
-        except ValueError:  # nothing yet
-            continue
-        found.append(there.__qualname__ if isinstance(there, FunctionType) else described(there))
+    found = [each.__qualname__ if isinstance(each, FunctionType) else described(each) for each in _cells(function)]
     return f" with {', '.join(found)}" if found else ""
+
+
+def _cells(function: FunctionType) -> list[Any]:
+    return [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]  # those with something

@@ -51,7 +51,8 @@ class BatchedEnv(Env):
     is then still the final one, and `transition` has a row for the step that is none: if you read `transition`, read
     `valid`, too.
 
-    `info` is the dict of arrays from the vector environment. `final_info` is never set, because `info` contains it.
+    `info` is the dict of arrays from the vector environment. `final_info` is never set, because `info` contains it,
+    also with DISABLED, where what the reset says is merged into what the step said.
 
     >>> import reactors.rl as rl
     >>> env = rl.BatchedEnv("CartPole-v1", num_envs=64)

@@ -2,11 +2,13 @@
 
 One that offers `state_dict()` and `load_state_dict(state)` can, and so can one, and its wrappers, whose attributes are
 plain: numbers, strings, arrays, generators, members of enumerations, Gymnasium's running means, and lists, tuples,
-dicts and deques of these, beside its own methods and what never changes (spaces, functions, classes). So are objects of
-classes written in Python that have such attributes alone: they go on in the objects that the new environment has in
-their places, or in new ones, if their class is in the module of the environment. Gymnasium's classic control and toy
-text are of that kind, and PettingZoo's wrappers and games without an engine. An environment with anything else in it, a
-physics engine or an emulator, is hidden: where it is cannot be known from outside.
+dicts and deques of these, beside methods of all that and what never changes (spaces, functions, classes). So are
+objects of classes written in Python that have such attributes alone: they go on in the objects that the new environment
+has in their places, or in new ones, if their class is in the module of the environment. Gymnasium's classic control and
+toy text are of that kind, and PettingZoo's wrappers and games without an engine. An environment with anything else in
+it, a physics engine or an emulator, is hidden: where it is cannot be known from outside. So is one whose functions and
+methods hold something that is nowhere else, but numbers, arrays and lists and dicts of these: with such, it goes on in
+an environment that has the same there.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from enum import Enum
 from functools import reduce
-from types import MappingProxyType, MethodType
+from types import BuiltinFunctionType, MappingProxyType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium as gym
@@ -25,8 +27,9 @@ from gymnasium.wrappers.utils import RunningMeanStd
 
 from reactors.errors import ReactorError
 from reactors.rl.encoding.generators import legacy_state, legacy_with_state, rng_state, rng_with_state
+from reactors.rl.encoding.state import StateError
 from reactors.rl.encoding.tensors import NAMES
-from reactors.rl.encoding.unchanging import UNCHANGING, described
+from reactors.rl.encoding.unchanging import UNCHANGING, content, described, held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +41,7 @@ _Random: TypeAlias = np.random.Generator | np.random.RandomState
 _DRAWN = {"Clock", "Font", "Surface"}  # of pygame: what is drawn with, from a state that is elsewhere
 _MAPS = {kind.__name__: kind for kind in (Counter, OrderedDict)}
 _ITEMS = {dict, MappingProxyType, defaultdict, *_MAPS.values()}
+_METHODS = (MethodType, BuiltinFunctionType)
 _DEFAULTS = {described(kind): kind for kind in (None, bool, int, float, str, list, dict)}
 
 
@@ -75,6 +79,7 @@ def state_of(env: Any) -> list[Any]:
                 if not _stays(value) and not _is_inner(layer, key)
             }
             found.append({"layer": name, "attributes": attributes, "kept": _kept(layer)})
+    _tell_held(seen)
     return found
 
 
@@ -95,17 +100,24 @@ def restore(env: Any, state: list[Any]) -> None:
             if isinstance(now, gym.Space):
                 now._np_random = _lively(value, now._np_random, made)
             else:
-                vars(layer)[key] = _lively(value, now, made)
+                _take_on(layer, key, value, now, made)
+    _put_unchanging(made)
 
 
 def plain(value: Any, name: str) -> Any:
     """A value as `state_of` has those of attributes; `HiddenStateError` names it if it cannot be saved."""
-    return _plain(value, name, _Seen())
+    seen = _Seen()
+    found = _plain(value, name, seen)
+    _tell_held(seen)
+    return found
 
 
 def lively(value: Any) -> Any:
     """What `plain` was given."""
-    return _lively(value, None, _Made([]))
+    made = _Made([])
+    found = _lively(value, None, made)
+    _put_unchanging(made)
+    return found
 
 
 class _Seen:
@@ -116,6 +128,14 @@ class _Seen:
         self.generators: dict[int, int] = {}
         self.things: dict[int, int] = {}
         self.arrays: dict[int, list[NDArray[Any]]] = {}  # by whose memory they lie in
+        self.unchanging: list[tuple[dict[str, Any], Any, str]] = []  # what is said of each, and its name
+
+    def number(self, value: Any) -> dict[str, int] | None:
+        """What a value is in the state, if it is there by a number."""
+        for word, numbers in (("layer", self.layers), ("again", self.things), ("generator", self.generators)):
+            if id(value) in numbers:
+                return {word: numbers[id(value)]}
+        return None
 
 
 class _Made:
@@ -126,6 +146,7 @@ class _Made:
         self.generators: list[_Random] = []
         self.things: list[Any] = []
         self.taken: dict[int, Any] = {}
+        self.unchanging: list[tuple[Any, str, Mapping[str, Any], Any]] = []  # whose, its key, the state, what was there
 
     def take(self, now: Any) -> bool:
         """Whether nothing else goes on in it yet: one object of the new environment may lie where there were two."""
@@ -133,6 +154,13 @@ class _Made:
             return False
         self.taken[id(now)] = now
         return True
+
+    def same(self, number: int, found: Any, now: Any) -> Any:
+        """What is there already, if it is just what was saved: functions may hold it, too."""
+        if type(now) is not type(found) or not _is_same(found, now) or not self.take(now):
+            return found
+        self.things[number] = now
+        return now
 
     def kind(self, name: str, now: Any) -> Any:
         """The class of this name: that of what is there now, or one in the module of the environment."""
@@ -188,12 +216,38 @@ def _attribute(value: Any, name: str, seen: _Seen) -> Any:
     if not isinstance(value, UNCHANGING):
         return _plain(value, name, seen)
     found: dict[str, Any] = {"unchanging": described(value)}
-    if isinstance(value, MethodType):
-        owner = id(value.__self__)
-        for numbers, of in ((seen.layers, "layer"), (seen.things, "again")):
-            if owner in numbers:
-                found |= {"method": value.__name__, "of": {of: numbers[owner]}}
+    seen.unchanging.append((found, value, name))
     return found
+
+
+def _tell_held(seen: _Seen) -> None:
+    """Of functions and methods: what they hold, of which more is known when all else has been met."""
+    for found, value, name in seen.unchanging:
+        if isinstance(value, _METHODS) and (of := seen.number(value.__self__)) is not None:
+            found |= {"method": value.__name__, "of": of}
+        if holds := [_held(each, name, seen) for each in _changing(value)]:
+            found["holds"] = holds
+
+
+def _changing(value: Any) -> list[Any]:
+    """What a function or method holds that may change; of a space, what it draws with."""
+    parts = [part._np_random if isinstance(part, gym.Space) else part for part in held(value)]
+    return [part for part in parts if part is not None and not _stays(part)]
+
+
+def _held(part: Any, name: str, seen: _Seen) -> Any:
+    """By which number it is known, or its content, if that can be compared."""
+    if (number := seen.number(part)) is not None:
+        return number
+    try:
+        if not isinstance(part, _Random):
+            return content(part)
+    except StateError:
+        pass
+    raise HiddenStateError(
+        f"{name} holds a {type(part).__name__}, which is saved nowhere else; let it be an attribute, too, or offer "
+        "state_dict() and load_state_dict(state)"
+    )
 
 
 def _is_bare(value: Any) -> bool:
@@ -277,9 +331,10 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
         return tuple(_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True))
     if type(value) in {list, deque}:
         found: Any = [] if type(value) is list else deque(maxlen=value.maxlen)
+        number = len(made.things)
         made.things.append(found)
         found.extend(_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True))
-        return found
+        return made.same(number, found, now)
     if isinstance(value, np.ndarray):
         made.things.append(value)
     if not isinstance(value, dict):
@@ -288,17 +343,15 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
         return made.things[value["again"]]
     if "layer" in value:
         return made.layers[value["layer"]]
-    if "unchanging" in value:
-        return _unchanging(value, now, made)
     if "member" in value:
         return made.kind(value["kind"], now)[value["member"]]
     if "items" in value:
-        items = _map(value, now)
+        items, number = _map(value, now), len(made.things)
         made.things.append(items)
         before = now if isinstance(now, (dict, MappingProxyType)) else {}
         for key, part in value["items"]:
             items[key] = _lively(part, before.get(key), made)
-        return items
+        return made.same(number, items, now)
     if "running" in value:
         found = RunningMeanStd()  # type: ignore[no-untyped-call]
         vars(found).update({key: _lively(part, None, made) for key, part in value["running"].items()})
@@ -312,6 +365,20 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
     return _legacy(value["legacy"], now, made) if "legacy" in value else _generator(value["generator"], now, made)
 
 
+def _is_same(found: Any, now: Any) -> bool:
+    """Whether two lists or dicts have the same objects, or equal plain values, in the same places."""
+    if type(found) is dict:
+        return _is_same([*found, *found.values()], [*now, *now.values()])
+    return (
+        type(found) is list
+        and len(found) == len(now)
+        and all(
+            one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+            for one, other in zip(found, now, strict=True)
+        )
+    )
+
+
 def _map(value: Mapping[str, Any], now: Any) -> dict[Any, Any]:
     """An empty one of the same kind."""
     if "default" not in value:
@@ -323,14 +390,36 @@ def _map(value: Mapping[str, Any], now: Any) -> dict[Any, Any]:
     return defaultdict(factory)
 
 
-def _unchanging(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
-    """What is there now, if it is described alike, or the method of what has been made already."""
-    if "of" in value:
-        found = getattr(_lively(value["of"], None, made), value["method"], None)
-        _expect(isinstance(found, MethodType), now, value["unchanging"])
-        return found
-    _expect(described(now) == value["unchanging"], now, value["unchanging"])
-    return now
+def _take_on(thing: Any, key: str, value: Any, now: Any, made: _Made) -> None:
+    if isinstance(value, dict) and "unchanging" in value:
+        made.unchanging.append((thing, key, value, now))  # what it holds may not be made yet
+    else:
+        vars(thing)[key] = _lively(value, now, made)
+
+
+def _put_unchanging(made: _Made) -> None:
+    """Functions and methods: what was there, if it is described alike, or the method of what has been made."""
+    for thing, key, value, now in made.unchanging:
+        found = getattr(_lively(value["of"], None, made), value["method"], None) if "of" in value else now
+        is_like = isinstance(found, _METHODS) if "of" in value else described(now) == value["unchanging"]
+        _expect(is_like, now, value["unchanging"])
+        if "holds" in value and not _holds(found, value["holds"], made):  # 0.1.0 did not say it
+            raise HiddenStateError(
+                f"{type(thing).__qualname__}.{key} of the environment holds something else than in the state"
+            )
+        vars(thing)[key] = found
+
+
+def _holds(value: Any, parts: Sequence[Any], made: _Made) -> bool:
+    """Whether a function or method holds just what it held."""
+    there = _changing(value)
+    try:
+        return len(there) == len(parts) and all(
+            content(now) == part if isinstance(part, str) else _lively(part, None, made) is now
+            for part, now in zip(parts, there, strict=True)
+        )
+    except StateError:
+        return False
 
 
 def _object(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
@@ -348,7 +437,7 @@ def _object(value: Mapping[str, Any], now: Any, made: _Made) -> Any:
     if fresh:
         _forget(thing, value)
     for key, part in value["attributes"].items():
-        vars(thing)[key] = _lively(part, there.get(key), made)
+        _take_on(thing, key, part, there.get(key), made)
     return thing
 
 

@@ -18,13 +18,14 @@ from reactors.errors import ParameterError
 from reactors.lowlevel import in_words
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import seed_of
+from reactors.rl.envs.snapshots import snapshot
 from reactors.rl.envs.spaces import Space, array_type, reader, rows
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 from reactors.rl.replay.transition import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,6 +52,40 @@ def mode_of(env: Any, given: Autoreset | None, path: str) -> AutoresetMode:
     if len(set(modes)) > 1:
         raise ParameterError(f"{path}: {env!r} says autoreset_mode {modes[0].value!r}, and is given {modes[1].value!r}")
     return modes[0]
+
+
+def _chosen(which: NDArray[np.bool_], these: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    return np.where(which.reshape(-1, *(1,) * (these.ndim - 1)), these, others)
+
+
+def _is_mask(key: str, infos: Mapping[str, Any]) -> bool:
+    """Whether it says which environments have the info of that name, as Gymnasium writes it."""
+    return key[:1] == "_" and key[1:] in infos
+
+
+def _merged(infos: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[str, Any]:
+    """Infos, with those of environments that have newer ones in their places."""
+    found = dict(infos)
+    for key, value in newer.items():
+        before: Any = infos.get(key)
+        mask = newer.get(f"_{key}")
+        if _is_mask(key, newer):
+            found[key] = value if before is None else np.logical_or(before, value)
+        elif isinstance(value, dict) and isinstance(before, dict):
+            found[key] = _merged(before, value)
+        elif mask is None or np.shape(before) != np.shape(value):
+            found[key] = value
+        else:
+            found[key] = _chosen(mask, value, before)
+    return found
+
+
+def _of(infos: Mapping[str, Any], which: NDArray[np.bool_]) -> dict[str, Any]:
+    """The infos of some environments, where they are told with masks."""
+    return {
+        key: _of(value, which) if isinstance(value, dict) else value & which if _is_mask(key, infos) else value
+        for key, value in infos.items()
+    }
 
 
 class VectorSimulation:
@@ -196,12 +231,12 @@ class VectorSimulation:
                 for i in over.nonzero()[0]:
                     self.put(following[i : i + 1], [final[i]] if self._dtype is None else final[i])
         elif self.mode is AutoresetMode.DISABLED:
+            said = snapshot(self.infos)  # the reset may write into them
             fresh, infos = self.env.reset(options={"reset_mask": over})
             fresh = self._checked(fresh)
-            self.infos = {**self.infos, **infos}
-            if not self._plain:
-                return fresh
-            return np.where(over.reshape(-1, *(1,) * (obs.ndim - 1)), fresh, obs)
+            final = {"final_info": _of(said, over), "_final_info": over} if said else {}
+            self.infos = {**final, **_merged(said, infos)}
+            return _chosen(over, fresh, obs) if self._plain else fresh
         return obs
 
     def _count(self, rewards: Any, over: NDArray[np.bool_] | None) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.contract.conformance import errors
-from reactors.rl.encoding.state import count
+from reactors.rl.encoding.state import Settled, count
 from reactors.rl.learning.learner import Learner
 from reactors.rl.rounds import round_of
 
@@ -77,7 +77,7 @@ class FreeLearner(Learner):
     def state_dict(self) -> dict[str, Any]:
         """As any learner, and of the first the memory, as it is while actors write."""
         return super().state_dict() | {
-            "buffer": {} if self.bank_index else self.memory.state_dict(),
+            "buffer": {} if self.bank_index else Settled(self.memory.state_dict()),
             "added": self.added, "learnable": self.learnable, "drawn": self.made,
         }  # fmt: skip
 

@@ -54,15 +54,18 @@ def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
     for axes, by, label in zip(
         figure.subplots(1, 2, sharey=True), ("global_step", "seconds"), ("environment steps", "seconds"), strict=True
     ):
+        drawn = []
         for i, (name, rows, shown, evaluated, style) in enumerate(lines):
-            axes.plot(*_points(rows, by, shown), style, color=f"C{i % 10}", label=name)
+            drawn += axes.plot(*_points(rows, by, shown), style, color=f"C{i % 10}", label=name)
             axes.plot(*_points(rows, by, evaluated), "o", color=f"C{i % 10}", markersize=4)
         axes.set_xlabel(label)
         axes.grid(alpha=0.3)
     dotted = any(evaluated in row for _, rows, _, evaluated, _ in lines for row in rows)
     figure.axes[0].set_ylabel("return (dots: greedy)" if dotted else "return")
     if runs:
-        figure.axes[1].legend(loc="lower right", fontsize="small")
+        legend = figure.axes[1].legend(drawn, [""] * len(drawn), loc="lower right", fontsize="small")
+        for text, line in zip(legend.get_texts(), drawn, strict=True):
+            text.set(parse_math=False, text=line.get_label())  # a legend leaves out labels that begin with "_"
     figure.savefig(path, dpi=120, format="png")
 
 
@@ -94,7 +97,7 @@ def results(runs: Sequence[Any]) -> list[tuple[str, ...]]:
         best: Row = max(evaluated, key=lambda row: float(row[EVALUATION]), default={})
         lines.append(
             (
-                run.path.name, config["algorithm"], config["env"], config["mode"], str(config["workers"]),
+                run.name, config["algorithm"], config["env"], config["mode"], str(config["workers"]),
                 str(config.get("seed", "-")),
                 f"{last.get('global_step', 0):,.0f}", f"{last.get('seconds', 0):,.1f}",
                 f"{last.get('charts/SPS', 0):,.0f}", *_last_and_in(best, rows, RETURN, EVALUATION),
@@ -116,7 +119,7 @@ def settings(runs: Sequence[Any]) -> list[tuple[str, ...]]:
     said = [{**facts["Hyperparameters"], **facts["Options"]} for facts in (run.facts() for run in runs)]
     names = dict.fromkeys(name for each in said for name in each)
     found = [(name, *(str(each.get(name, "-")) for each in said)) for name in names]
-    return [("setting", *(run.path.name for run in runs)), *(row for row in found if len({*row[1:]}) > 1)]
+    return [("setting", *(run.name for run in runs)), *(row for row in found if len({*row[1:]}) > 1)]
 
 
 def _last_and_in(best: Row, rows: Sequence[Row], shown: str, evaluated: str) -> tuple[str, str]:

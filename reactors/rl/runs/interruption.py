@@ -11,6 +11,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
+from reactors.lowlevel import Aside
+
 if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
@@ -50,4 +52,4 @@ class Interruption:
             return
         self.asked = True
         self.file.touch()
-        print("\nsaving; once more, and it stops at once", file=sys.stderr, flush=True)
+        print("\nsaving; once more, and it stops at once", file=Aside(sys.stderr), flush=True)

@@ -10,8 +10,10 @@ import importlib.util
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Self, TextIO
+from warnings import warn
 
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, ReactorWarning
+from reactors.lowlevel import Aside
 from reactors.rl.monitoring.journal_file import EVALUATED_AT, EVALUATION, Tail, joined
 from reactors.rl.runs.curves import parts
 
@@ -31,13 +33,24 @@ class JournalWatch:
     def __init__(self, path: Path, listeners: Sequence[Callable[[Sequence[Row]], None]], *, seen: int = 0) -> None:
         self._tail, self._listeners = Tail(path), listeners
         self._tail.count = seen
+        self._readable = True
 
     def __call__(self, *_: object) -> None:
         """Read what is new in the journal, and give it to all listeners."""
-        rows = self._tail.new()
+        rows = self._new()
         if rows:
             for listener in self._listeners:
                 listener(rows)
+
+    def _new(self) -> Sequence[Row]:
+        if not self._readable:
+            return ()
+        try:
+            return self._tail.new()
+        except Exception as error:  # noqa: BLE001 - whatever somebody else has written there
+            self._readable = False
+            warn(f"{self._tail.path} cannot be read ({error}): no more of it is shown", ReactorWarning, stacklevel=3)
+            return ()
 
     def close(self) -> None:
         """Look for the last time."""
@@ -76,7 +89,7 @@ class Lines:
     """A line now and then, for logs."""
 
     def __init__(self, total: int, out: TextIO | None = None, every: float = EVERY_S) -> None:
-        self.total, self.out, self.every = total, out or sys.stderr, every
+        self.total, self.out, self.every = total, Aside(out or sys.stderr), every
         self._last = float("-inf")
         self._shown: Row = {}
         self._row: Row = {}
@@ -109,9 +122,8 @@ class LiveTable:
 
         self.title, self.total = title, total
         self._row: Row = {}
-        self._live = Live(
-            console=Console(file=out or sys.stderr), auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-        )
+        seen: Any = Aside(out or sys.stderr)  # rich ends the process where a pipe is broken
+        self._live = Live(console=Console(file=seen), auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -170,6 +182,6 @@ def _since(row: Row) -> str:
 
 def display(title: str, total: int) -> Lines | LiveTable:
     """What fits where standard error goes."""
-    if sys.stderr.isatty() and importlib.util.find_spec("rich") is not None:
+    if sys.stderr is not None and sys.stderr.isatty() and importlib.util.find_spec("rich") is not None:
         return LiveTable(title, total)
     return Lines(total)

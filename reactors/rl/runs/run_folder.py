@@ -59,6 +59,7 @@ class Asking(NamedTuple):
 
 IN_PYTHON = Asking("rl.load(folder, env=...)", "rl.load(folder, algorithm=...)")
 ON_THE_COMMAND_LINE = Asking("--env FILE:CLASS", "--algorithm FILE:CLASS")
+TO_TRAIN = Asking("--env FILE:CLASS", "reactors train FILE:CLASS --resume ...")
 
 
 class Leg(NamedTuple):
@@ -158,6 +159,11 @@ class RunFolder:
             self.result_file.unlink(missing_ok=True)  # of the run that is resumed: its journal will change
             write_json(self.config_file, config)
             set_aside(saved, self.checkpoints)
+
+    @property
+    def name(self) -> str:
+        """What the run is called where it stands beside others."""
+        return self.path.resolve().name if self.path.name in {"", ".."} else self.path.name
 
     @property
     def config_file(self) -> Path:
@@ -427,14 +433,17 @@ class RunFolder:
             graph.draw(self.path / "graph.mmd", workers=workers, placement=placement)
 
     def finish(self, result: Mapping[str, Any], weights: NDArray[Any] | None) -> None:
-        """What came of it: the curve, the weights, the result."""
-        from reactors.rl.runs.curves import curve
-
+        """What came of it: the weights, the result."""
         if weights is not None:
             self.keep(weights)
         write_json(self.result_file, finite(result))
-        curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
         self.stop.unlink(missing_ok=True)
+
+    def draw_curve(self) -> None:
+        """How it went, as a picture."""
+        from reactors.rl.runs.curves import curve
+
+        curve({self.name: read(self.journal_file)}, self.path / "curve.png")
 
 
 def folder_of(path: Path) -> Path:

@@ -338,21 +338,34 @@ def _report(folder: RunFolder, result: rx.Result) -> None:
             folder.report_file, curves=over_steps(folder.rows), facts=folder.facts(),
             graph=picture.read_text() if picture.exists() else "",
         )  # fmt: skip
-    except (OSError, rx.ReactorError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is
         warn(f"the report of {folder.path} cannot be written ({error})", rx.ReactorWarning, stacklevel=4)
 
 
 def _finish(
     folder: RunFolder, report: dict[str, Any], weights: NDArray[np.float32] | None, failed: BaseException | None
 ) -> None:
-    """Write down the outcome; if that fails too, the first failure counts."""
+    """Write down the outcome; if that fails too, the first failure counts.
+
+    If there is no curve, the run still counts.
+    """
     try:
         folder.finish(report, weights)
-    except OSError as error:
-        what = f"what came of the run cannot be written into {folder.path} ({error.strerror})"
+    except (OSError, RunFolderError) as error:
+        why = getattr(error, "strerror", None) or error
+        what = f"what came of the run cannot be written into {folder.path} ({why})"
         if failed is None:
             raise RunFolderError(f"{what}; its checkpoints are as they were") from error
         failed.add_note(what)
+        return
+    try:
+        folder.draw_curve()
+    except Exception as error:  # noqa: BLE001 - of matplotlib, or of a journal that somebody else has written to
+        what = f"the curve of {folder.path} cannot be drawn ({error})"
+        if failed is None:
+            warn(what, rx.ReactorWarning, stacklevel=4)
+        else:
+            failed.add_note(what)
 
 
 def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algorithm) -> Saved:

@@ -15,6 +15,7 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy, memory_of, sequences_of
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.dataflow.agents.experience import team_memory
+from reactors.rl.runs.checks import check_memory
 from reactors.rl.tuning.candidates import TIE
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def with_size(algorithm: Any, **size: int) -> Any:
 
 
 def check_sizes(algorithm: Algorithm, given: TuningOptions) -> None:
-    """Refuse sizes of what there is not."""
+    """Refuse sizes of what there is not, and those that cannot be trained with."""
     for name in ("batch_sizes", "fanouts"):
         if getattr(given, name) and not isinstance(algorithm, OffPolicy):
             raise ArgumentError(
@@ -44,7 +45,9 @@ def check_sizes(algorithm: Algorithm, given: TuningOptions) -> None:
             f"fanouts of rl.tune are of the tree of priorities, and {algorithm.name} has none; write prioritized=True"
         )
     for size in given.batch_sizes:
-        with_size(algorithm, batch_size=size).part(1)
+        sized = with_size(algorithm, batch_size=size)
+        sized.part(1)
+        check_memory(sized, sized.enough + sized.horizon * sized.num_envs)
 
 
 def fastest(rates: Mapping[int, float]) -> int:

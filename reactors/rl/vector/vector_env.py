@@ -496,12 +496,16 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         n = self.num_envs
         infos: dict[str, Any] = {}
         for i, info in listed:
-            if len(info) != 2 or "final_obs" not in info or info["final_info"]:
+            if (
+                info.keys() != {"final_obs", "final_info"}
+                or info["final_info"].__class__ is not dict
+                or info["final_info"]
+            ):
                 infos = self._add_info(infos, info, i)
                 continue
-            if "final_obs" not in infos:
-                infos |= {"final_info": {}, "_final_info": np.zeros(n, bool)}
-                infos |= {"final_obs": np.empty(n, object), "_final_obs": np.zeros(n, bool)}
+            if "final_obs" not in infos or "final_info" not in infos:  # an environment may have said one by itself
+                none = {"final_info": {}, "_final_info": np.zeros(n, bool)}
+                infos = {**none, "final_obs": np.empty(n, object), "_final_obs": np.zeros(n, bool), **infos}
             infos["final_obs"][i] = info["final_obs"]
             infos["_final_obs"][i] = infos["_final_info"][i] = True
         return infos

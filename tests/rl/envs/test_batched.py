@@ -1,5 +1,6 @@
 """Vector environments as one reactor: the same on all ports, however they reset themselves."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any, cast
 
@@ -221,6 +222,45 @@ class Rewriting(Pool):
 def test_infos_are_as_they_were_said_though_the_environment_writes_over_them() -> None:
     lines = watched(rl.BatchedEnv(Rewriting), np.ones((1, 2), int), 3, debug=True)
     assert [line["info"]["steps"].tolist() for line in lines] == [[n, n] for n in range(4)]
+
+
+class Counting(gym.Env[Any, Any]):
+    """An episode of so many steps; it says what it has seen, and how it began."""
+
+    observation_space = spaces.Box(-99, 99, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def said(self) -> dict[str, Any]:
+        return {"t": float(self.t), "at": np.full(2, self.t), "word": f"{self.t}", "more": {"t": self.t}}
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(1, np.float32), {**self.said(), "begun": True}
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        return np.full(1, self.t, np.float32), 1.0, self.t >= self.last, False, self.said()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED])
+def test_infos_of_those_that_go_on_stay_and_those_of_the_end_are_final(mode: AutoresetMode) -> None:
+    def made() -> Any:
+        return gym.vector.SyncVectorEnv([partial(Counting, n) for n in (2, 5)], autoreset_mode=mode)
+
+    *_, before, at_end = [line["info"] for line in watched(rl.BatchedEnv(made), np.ones((1, 2), int), 2)]
+    assert "final_info" not in before
+    assert (at_end["t"].tolist(), at_end["_t"].tolist()) == ([0, 2], [True, True])
+    assert at_end["at"].tolist() == [[0, 0], [2, 2]]
+    assert at_end["word"].tolist() == ["0", "2"]
+    assert (at_end["more"]["t"].tolist(), at_end["more"]["_t"].tolist()) == ([0, 2], [True, True])
+    assert (at_end["begun"].tolist(), at_end["_begun"].tolist()) == ([True, False], [True, False])
+    final = at_end["final_info"]
+    assert at_end["_final_info"].tolist() == final["_t"].tolist() == final["more"]["_t"].tolist() == [True, False]
+    assert (final["t"][0], final["at"][0].tolist(), final["word"][0], final["more"]["t"][0]) == (2, [2, 2], "2", 2)
 
 
 class Boxes(Pool):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import random
 from collections import Counter, defaultdict
 from enum import Enum
 from functools import partial
@@ -13,7 +16,7 @@ import pytest
 
 from reactors.errors import ArgumentError
 from reactors.rl.encoding.generators import legacy_state, legacy_with_state
-from reactors.rl.encoding.state import StateError, decode, encode
+from reactors.rl.encoding.state import Settled, StateError, decode, encode
 from reactors.rl.envs.env_state import HiddenStateError, restore, state_of
 
 TELLING = ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "FrozenLake-v1",
@@ -48,10 +51,15 @@ def test_an_environment_goes_on_elsewhere(name: str) -> None:
     env, other = made(), made()
     env.reset(seed=5)
     played(env, 30, np.random.default_rng(0))
-    through = decode(*encode(state_of(env)))  # as a file would have it
+    through = through_a_file(state_of(env))
     other.reset(seed=6)
     restore(other, through)
     assert played(env, 60, np.random.default_rng(1)) == played(other, 60, np.random.default_rng(1))
+
+
+def through_a_file(state: Any) -> Any:
+    tree, arrays = encode(state)
+    return decode(json.loads(json.dumps(tree)), arrays)
 
 
 class Telling(gym.Wrapper[Any, Any, Any, Any]):
@@ -193,6 +201,132 @@ def test_a_function_that_is_another_one_is_refused(one: Any) -> None:
         restore(other, state)
 
 
+class Plays(Bare):
+    """What it plays is held by an attribute, which comes before what it belongs to."""
+
+    def __init__(self, play: Any, **more: Any) -> None:
+        self.draw = play
+        vars(self).update(more)
+
+    def play(self) -> Any:
+        return self.draw()
+
+
+def own_method() -> Plays:
+    thing = Counting()
+    return Plays(thing.count, thing=thing)
+
+
+def own_generator() -> Plays:
+    rng = np.random.default_rng(3)
+    return Plays(rng.random, rng=rng)
+
+
+def own_list() -> Plays:
+    items = [1, 2, 3, 4, 5, 6, 7, 8]
+    return Plays(items.pop, items=items)
+
+
+def own_object_in_a_closure() -> Plays:
+    thing = Counting()
+    return Plays(lambda: 2 * thing.count(), thing=thing)
+
+
+def own_constants_in_a_closure() -> Plays:
+    names, scale = ["a", "b"], np.ones(2)
+    return Plays(lambda: (names, scale.tolist()), names=names)
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def count(self) -> int:
+        self.n += 1
+        return self.n
+
+
+@pytest.mark.parametrize(
+    "made", [own_method, own_generator, own_list, own_object_in_a_closure, own_constants_in_a_closure]
+)
+def test_methods_of_what_is_saved_go_on(made: Any) -> None:
+    env, other = made(), made()
+    for _ in range(3):
+        env.play()
+    restore(other, through_a_file(state_of(env)))
+    assert [env.play() for _ in range(3)] == [other.play() for _ in range(3)]
+    assert state_of(env)[0]["attributes"].keys() == state_of(other)[0]["attributes"].keys()
+
+
+def in_a_closure(thing: Any) -> Any:
+    def inner() -> Any:
+        return thing.count()
+
+    return lambda: inner() + 1
+
+
+@pytest.mark.parametrize(
+    ("play", "what"),
+    [
+        (Counting().count, "Counting"),
+        (random.Random(3).random, "Random"),
+        (np.random.default_rng(3).random, "Generator"),
+        (np.random.RandomState(3).rand, "RandomState"),
+        (partial(Counting.count, Counting()), "Counting"),
+        (partial(next, iter(range(9))), "range_iterator"),
+        (in_a_closure(Counting()), "Counting"),
+        (gym.spaces.Discrete(9, seed=1).sample, "Generator"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "of",
+)
+def test_a_state_that_only_a_function_or_method_holds_is_hidden(play: Any, what: str) -> None:
+    with pytest.raises(HiddenStateError, match=rf"Plays\.draw holds a {what}, which is saved nowhere else; let it be"):
+        state_of(Plays(play))
+
+
+def closure_over(items: Any) -> Plays:
+    return Plays(lambda: items.append(1))
+
+
+def partial_of(items: Any) -> Plays:
+    return Plays(partial(list.append, items, 1), items=items)
+
+
+def alone(items: Any) -> Plays:
+    return Plays(partial(items.append, 1))
+
+
+@pytest.mark.parametrize("made", [closure_over, partial_of, alone])
+def test_a_list_that_only_a_function_holds_is_compared(made: Any) -> None:
+    env, other, unlike = made([]), made([]), made([])
+    restore(other, through_a_file(state_of(env)))
+    other.play()
+    env.play()
+    assert state_of(other) == state_of(env)
+    with pytest.raises(
+        HiddenStateError, match=r"Plays\.draw of the environment holds something else than in the state"
+    ):
+        restore(unlike, through_a_file(state_of(env)))
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda: gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), -1, 1),
+        lambda: gym.wrappers.ClipReward(gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1")), -1, 1),
+        lambda: gym.wrappers.FilterObservation(gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1"),
+                                                                                 flatten=False), ["obs"]),
+        lambda: gym.wrappers.FlattenObservation(gym.wrappers.ReshapeObservation(gym.make("CartPole-v1"), (2, 2))),
+    ],
+)  # fmt: skip
+def test_wrappers_with_functions_go_on(wrapped: Any) -> None:
+    env, other = wrapped(), wrapped()
+    env.reset(seed=1)
+    other.reset(seed=2)
+    restore(other, through_a_file(state_of(env)))
+    assert repr(state_of(other)) == repr(state_of(env))
+
+
 def test_what_is_hidden_is_named() -> None:
     env = gym.make("CartPole-v1")
     vars(env.unwrapped)["engine"] = object()
@@ -259,6 +393,45 @@ def test_arrays_tensors_and_generators_come_back() -> None:
     assert float(found["n"]) == 1.5
     assert found["b"].dtype is torch.bfloat16
     assert found["rng"].random() == rng.random()
+
+
+def test_a_state_stays_what_it_was_while_its_owner_goes_on() -> None:
+    telling = {"at": np.zeros(2), "kept": [np.zeros(3, "f4"), (np.ones(1),)], 1: np.zeros(1)}
+    found = encode(telling, "main")
+    telling["at"] += 1
+    telling["kept"][0][:] = 5
+    telling["kept"][1][0][:] = 5
+    telling[1][:] = 5
+    again = decode(*found)
+    assert again["at"].tolist() == [0, 0]
+    assert (again["kept"][0].tolist(), again["kept"][1][0].tolist(), again[1].tolist()) == ([0, 0, 0], [1], [0])
+
+
+def test_what_nobody_writes_to_any_more_is_not_copied() -> None:
+    rows, other = np.zeros(2), np.zeros(2)
+    found = encode({"buffer": Settled({"rows": rows, "more": [rows[:1]]}), "other": other}, "main").arrays
+    assert found["main.buffer.rows"] is rows
+    assert np.shares_memory(found["main.buffer.more[0]"], rows)
+    assert not np.shares_memory(found["main.other"], other)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i8", ">f8", ">c8", "<U3", ">U3"])
+@pytest.mark.parametrize("shape", [(), (0, 2), (2, 3)])
+def test_arrays_of_any_byte_order_come_back(dtype: str, shape: tuple[int, ...]) -> None:
+    given = np.arange(1, 1 + math.prod(shape)).reshape(shape).astype(dtype)
+    tree, arrays = encode({"x": given}, "main")
+    found = decode(tree, arrays)["x"]
+    assert (found.dtype, found.shape, found.tolist()) == (given.dtype, given.shape, given.tolist())
+    assert all(each.dtype.isnative for each in arrays.values())  # a file has no other
+
+
+def test_arrays_whose_keys_read_alike_are_two() -> None:
+    state = {"by": {1: np.zeros(1), "1": np.ones(1)}, "a": {"b": np.full(1, 2.0)}, "a.b": np.full(1, 3.0)}
+    state |= {"a.b'": np.full(1, 4.0)}
+    tree, arrays = encode(state, "main")
+    found = decode(json.loads(json.dumps(tree)), arrays)
+    assert [*found["by"].values(), found["a"]["b"], found["a.b"], found["a.b'"]] == [[0], [1], [2], [3], [4]]
+    assert len(arrays) == 5
 
 
 def test_what_cannot_be_saved_is_named() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import reactors as rx
 from reactors import rl
@@ -141,6 +142,23 @@ def test_the_curve_has_a_line_for_each_group(monkeypatch: pytest.MonkeyPatch, ru
     monkeypatch.setattr(Axes, "plot", noted)
     curve({"hunt": RunFolder(run).rows}, tmp_path / "x.png")
     assert drawn[:3] == [("hunt", [0.0] * 4), ("hunt: hunters", [15.0] * 4), ("hunt: prey", [-15.0] * 4)]
+
+
+@pytest.mark.usefixtures("fonts")
+@pytest.mark.parametrize("name", ["lr$5_vs_$6", "_base", "a\\frac{b", "$x$"])
+def test_the_legend_has_each_name_as_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    save = Figure.savefig
+
+    def noted(self: Figure, *given: Any, **options: Any) -> None:
+        save(self, *given, **options)
+        shown.extend(text.get_text() for text in self.axes[1].get_legend().get_texts())
+
+    monkeypatch.setattr(Figure, "savefig", noted)
+    row = {"global_step": 1, "seconds": 1, "charts/episodic_return": 1.0}
+    groups = {f"groups/{group}/episodic_return": 1.0 for group in ("_a", "$5_b$")}
+    curve({name: [{**row, **groups}]}, tmp_path / "x.png")
+    assert shown == [name, f"{name}: _a", f"{name}: $5_b$"]
 
 
 @pytest.mark.usefixtures("fonts")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,3 +69,15 @@ def test_the_command_goes_on_with_what_was_chosen() -> None:
 def test_sizes_of_what_there_is_not_are_refused(algorithm: Any, sizes: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         rl.tune(algorithm, "CartPole-v1", cores=1, **sizes)
+
+
+def test_batches_that_the_memory_cannot_hold_are_refused_before_anything_is_measured() -> None:
+    told: list[str] = []
+    message = "batch_size of DQN is 512, but its memory keeps 400 transitions; let capacity be larger"
+    for call in (
+        lambda: rl.tune(ALGORITHM, "CartPole-v1", cores=1, seconds=0.02, batch_sizes=(8, 512), tell=told.append),
+        lambda: rl.train(replace(ALGORITHM, batch_size=512), "CartPole-v1", total_steps=800),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            call()
+    assert told == []

@@ -50,6 +50,38 @@ def test_infos_are_as_they_were_said_though_environments_write_over_them(mode: A
     assert not same or said[4]["final_info"]["seen"].tolist() == [[4]] * 2
 
 
+class Saying(Line):
+    """Says by itself what vector environments say of ends."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        super().__init__()
+        self.said = said
+
+    def step(self, action: Any) -> Any:
+        *told, info = super().step(action)
+        return *told, info if self.at > 2 else self.said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"final_obs": np.ones(1), "lives": 2},
+        {"final_obs": np.ones(1), "final_info": {}},
+        {"final_obs": np.ones(1), "final_info": 0},
+        {"final_obs": np.ones(1)},
+        {"final_info": {}},
+        {"final_info": {}, "lives": 2},
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_environments_may_say_final_things_by_themselves(said: dict[str, Any], workers: int) -> None:
+    makers = [partial(Saying, said), Line]
+    with both(makers, autoreset_mode=AutoresetMode.SAME_STEP, workers=workers) as (ours, theirs):
+        assert equal(ours.reset(seed=3), theirs.reset(seed=3))
+        for actions in actions_for(theirs, 8):
+            assert equal(ours.step(actions), theirs.step(actions))
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_every_step_is_the_same(mode: AutoresetMode, workers: int) -> None:
