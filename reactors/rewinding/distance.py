@@ -106,6 +106,8 @@ def _arrays(value: Any, where: str) -> Iterator[tuple[str, NDArray[Any]]]:
         return
     if isinstance(value, np.ndarray | np.generic | int | float):
         array = np.asarray(value)
+        for name in array.dtype.names or ():
+            yield from _arrays(array[name], f"{where}[{name!r}]")
         if array.dtype.kind in "fiub":
             yield where, array
     elif isinstance(value, Mapping):

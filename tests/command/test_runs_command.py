@@ -164,6 +164,16 @@ def test_compare_draws_and_prints(run: Path) -> None:
     assert reactors("compare", run, "-o", "nowhere/x.png").exit_code == 2
 
 
+def test_runs_are_called_by_their_folders_however_those_are_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(run)
+    page = Path("..") / "named.html"
+    for path in (".", "checkpoints/.."):
+        done = reactors("compare", path, "-o", page)
+        assert done.exit_code == 0, done.output
+        assert done.stdout.splitlines()[1].split()[0] == "trained"
+        assert "<title>trained" in page.read_text() or '"title": "trained"' in page.read_text()
+
+
 def test_report_leaves_the_page_that_the_run_wrote(run: Path) -> None:
     written = (run / "report.html").read_bytes()
     assert "the page that the run wrote" in reactors("report", run).stdout

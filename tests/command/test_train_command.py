@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -189,6 +190,19 @@ def test_train_refuses_what_makes_no_sense(arguments: list[str], said: str) -> N
     assert not list(Path().glob("runs/*"))
 
 
+@pytest.mark.parametrize("out", ["../kept", "."])
+def test_an_empty_folder_of_the_users_stays_where_training_is_refused(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.chdir(kept)
+    done = reactors("train", "ppo", "--env", "CartPol-v1", "--out", out)
+    assert done.exit_code == 2
+    assert "there is no environment 'CartPol-v1'" in done.stderr
+    assert kept.is_dir()
+
+
 def test_a_hyperparameter_is_said_as_one_sets_it() -> None:
     done = reactors("tune", "dqn", "--env", "CartPole-v1", "--fanouts", 4)
     assert done.exit_code == 2
@@ -359,6 +373,51 @@ def test_ctrl_c_and_sigterm_save_and_the_run_goes_on(end: int) -> None:
     assert more.exit_code == 0, more.output
 
 
+CART = """
+from gymnasium.envs.classic_control import CartPoleEnv
+
+class Cart(CartPoleEnv):
+    pass
+"""
+OWN_CONFIG = """
+algorithm = "own.py:Careful"
+env = "cart.py:Cart"
+total_steps = 128
+[hyperparameters]
+num_envs = 4
+horizon = 16
+epochs = 1
+hidden = [8]
+"""
+
+
+def test_what_is_said_after_ctrl_c_goes_on_with_what_a_file_asked_for(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("cart.py").write_text(CART)
+    Path("run.toml").write_text(OWN_CONFIG)
+    train = rl.train
+
+    def interrupted(*given: Any, **options: Any) -> None:
+        train(*given, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reactors.rl.runs.train.train", interrupted)
+        done = reactors("train", "--config", "run.toml", "--out", "my run")
+    assert done.exit_code == 130
+    command = re.search("go on with: reactors (.*)", done.stderr)
+    assert command is not None
+    assert command[1] == "train own.py:Careful --env cart.py:Cart --resume 'my run'"
+    forget(own)
+    refused = reactors("train", "--resume", "my run", "--total-steps", 256)
+    assert refused.exit_code == 1
+    assert "give it: reactors train FILE:CLASS --resume ...\n" in refused.stderr
+    assert "give it: --algorithm FILE:CLASS\n" in reactors("eval", "my run").stderr
+    again = reactors(*shlex.split(command[1]), "--total-steps", 256)
+    assert again.exit_code == 0, again.output
+
+
 OWN = """
 from dataclasses import dataclass
 from pathlib import Path
@@ -495,7 +554,7 @@ def gone() -> Iterator[TextIO]:
 def test_progress_that_nobody_reads_is_lost(kind: Any, gone: TextIO) -> None:
     if kind is LiveTable:
         pytest.importorskip("rich")
-    with kind(*["PPO"] * (kind is LiveTable), 1000, gone) as shown:
+    with Lines(1000, gone) if kind is Lines else kind("PPO", 1000, gone) as shown:
         shown(ROWS)
         shown(ROWS[1:])
 

@@ -27,6 +27,16 @@ class Step:
     value: Any
 
 
+def records(**changed: Any) -> Any:
+    """As actors send them to learners: `changed` says which number of a field of the last record is another one."""
+    fields: Any = [("terminated", "?"), ("obs", "f4", (2,)), ("chosen", [("action", "i8")]), ("info", "U4")]
+    found = np.ones((2, 1), np.dtype(fields, align=True))
+    for name, value in changed.items():
+        part = found["chosen"] if name == "action" else found
+        part[name][-1, ..., -1] = value
+    return found
+
+
 NEXT = float(np.nextafter(np.float32(0.1), np.float32(1.0)))
 
 
@@ -42,6 +52,9 @@ NEXT = float(np.nextafter(np.float32(0.1), np.float32(1.0)))
         (Step(1, np.ones(2)), Step(3, np.ones(2)), 2, "at .action"),
         (rx.Tag(5, 1), rx.Tag(5, 2), 1, "at .microstep"),
         (np.array([7], np.uint8), np.array([250], np.uint8), 243, "at [0]"),
+        (records(obs=np.float32(0.1)), records(obs=NEXT), 1, "at ['obs'][1, 0, 1]"),
+        (records(), records(action=4), 3, "at ['chosen']['action'][1, 0]"),
+        ([records()[1, 0]], [records(terminated=False)[1, 0]], 1, "at [0]['terminated']"),
     ],
 )
 def test_numbers_are_counted_from_one_to_the_other(one: Any, other: Any, ulp: int, where: str) -> None:
@@ -53,6 +66,8 @@ def test_numbers_are_counted_from_one_to_the_other(one: Any, other: Any, ulp: in
 
 def test_only_numbers_in_the_same_places_have_a_distance() -> None:
     assert distance("a", "b") is None
+    assert distance(records(), records(info="b")) is None
+    assert distance(records(action=3), records()["chosen"]) is None
     assert distance(np.ones(2), np.ones(3)) is None
     assert distance(np.ones(2), np.ones(2, np.float32)) is None
     assert distance(0.0, -0.0) is None

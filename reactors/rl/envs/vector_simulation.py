@@ -68,15 +68,15 @@ def _merged(infos: Mapping[str, Any], newer: Mapping[str, Any]) -> dict[str, Any
     found = dict(infos)
     for key, value in newer.items():
         before: Any = infos.get(key)
-        mask = newer.get(f"_{key}")
+        mask: Any = newer.get(f"_{key}")
         if _is_mask(key, newer):
             found[key] = value if before is None else np.logical_or(before, value)
         elif isinstance(value, dict) and isinstance(before, dict):
             found[key] = _merged(before, value)
-        elif mask is None or np.shape(before) != np.shape(value):
-            found[key] = value
-        else:
+        elif mask is not None and isinstance(value, np.ndarray) and value.shape == np.shape(before):
             found[key] = _chosen(mask, value, before)
+        else:
+            found[key] = value
     return found
 
 

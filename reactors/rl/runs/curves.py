@@ -51,10 +51,11 @@ def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
     figure = Figure(figsize=(11, 4), layout="constrained")
     FigureCanvasAgg(figure)
     lines = [*_lines(runs)]
+    drawn: list[Any] = []
     for axes, by, label in zip(
         figure.subplots(1, 2, sharey=True), ("global_step", "seconds"), ("environment steps", "seconds"), strict=True
     ):
-        drawn = []
+        drawn.clear()
         for i, (name, rows, shown, evaluated, style) in enumerate(lines):
             drawn += axes.plot(*_points(rows, by, shown), style, color=f"C{i % 10}", label=name)
             axes.plot(*_points(rows, by, evaluated), "o", color=f"C{i % 10}", markersize=4)

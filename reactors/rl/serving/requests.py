@@ -88,7 +88,7 @@ class Requests:
         with self.due:
             if self.state != "serving":
                 self.tally.refused += 1
-                raise self._refusal()
+                raise self._refusal(", unless it is run again, for which its wait(timeout) waits")
             self.waiting.append(Request(time.perf_counter(), observation, future, session, first))
             refused = self._dispatch()
             if self.waiting:
@@ -102,9 +102,13 @@ class Requests:
             self.tally.refused += 1
 
     def wait(self, timeout: float | None) -> bool:
-        """Wait for the server to begin; whether it serves."""
+        """Wait for the server to begin; whether it serves.
+
+        After its end it may begin again at any moment, or never: it is waited for only with a timeout.
+        """
         with self.turned:
-            self.turned.wait_for(lambda: self.state != "idle", timeout)
+            again = self.state == "over" and timeout is not None
+            self.turned.wait_for(lambda: self.state == "serving" or (self.state == "over" and not again), timeout)
             return self.state == "serving"
 
     def statistics(self) -> ServingStatistics:
@@ -185,12 +189,12 @@ class Requests:
             if request.future.set_running_or_notify_cancel():
                 request.future.set_exception(self._refusal())
 
-    def _refusal(self) -> NotServingError:
+    def _refusal(self, remedy: str = "") -> NotServingError:
         if self.state == "idle":
             return NotServingError(
                 f"{self.path} does not serve yet: rx.run has to run its program; its wait() waits for that"
             )
-        return NotServingError(f"{self.path} no longer serves: its program has ended")
+        return NotServingError(f"{self.path} no longer serves: its program has ended{remedy}")
 
     def _keep_time(self) -> None:
         """Send what has waited for long enough."""

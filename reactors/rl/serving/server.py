@@ -88,7 +88,11 @@ class Server(rx.Reactor):
         return self.requests.put(given, session, first=first)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it serves, for at most `timeout` seconds; False if it does not, or if its program has ended."""
+        """Wait until it serves, for at most `timeout` seconds; False if it does not, or if its program ends meanwhile.
+
+        If its program has ended before, it may be run again: with a `timeout` that is waited for, without one the
+        answer is False at once.
+        """
         return self.requests.wait(timeout)
 
     def statistics(self) -> ServingStatistics:

@@ -312,7 +312,7 @@ def test_a_list_that_only_a_function_holds_is_compared(made: Any) -> None:
 @pytest.mark.parametrize(
     "wrapped",
     [
-        lambda: gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), -1, 1),
+        lambda: gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), np.float32(-1), np.float32(1)),
         lambda: gym.wrappers.ClipReward(gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1")), -1, 1),
         lambda: gym.wrappers.FilterObservation(gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1"),
                                                                                  flatten=False), ["obs"]),

@@ -6,9 +6,8 @@ import copy
 import json
 import pickle
 import re
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +20,9 @@ from reactors.command.cli import main
 from reactors.rl.runs.curves import curve, over_steps, table
 from reactors.rl.runs.run_folder import RunFolder
 from tests.rl.agents.hunt import HUNT, Hunt
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 5, "epochs": 1, "hidden": (4,)}
 GROUPED, TOGETHER = rl.IPPO(**SMALL, **HUNT), rl.IPPO(**SMALL)
@@ -119,7 +121,7 @@ def test_what_groups_got_in_the_best_evaluation_is_of_that_evaluation() -> None:
     shown = {"charts/episodic_return": 1.0, "groups/a/episodic_return": 1.0, "groups/b/episodic_return": 0.0}
     rows = [shown | dict(zip(names, each, strict=True)) for each in evaluations]
     config = {"algorithm": "IPPO", "env": "x", "mode": "sync", "workers": 1}
-    run = SimpleNamespace(config=config, rows=rows, path=Path("run"), result={})
+    run = SimpleNamespace(config=config, rows=rows, name="run", result={})
     assert [line.split()[-1] for line in table([run]).splitlines()[2:]] == ["4.0", "8.0"]
 
 
@@ -152,7 +154,8 @@ def test_the_legend_has_each_name_as_it_is(name: str, tmp_path: Path, monkeypatc
 
     def noted(self: Figure, *given: Any, **options: Any) -> None:
         save(self, *given, **options)
-        shown.extend(text.get_text() for text in self.axes[1].get_legend().get_texts())
+        legend: Any = self.axes[1].get_legend()
+        shown.extend(text.get_text() for text in legend.get_texts())
 
     monkeypatch.setattr(Figure, "savefig", noted)
     row = {"global_step": 1, "seconds": 1, "charts/episodic_return": 1.0}

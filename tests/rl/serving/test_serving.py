@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from types import SimpleNamespace
@@ -92,8 +91,7 @@ def during(main: Main, way: dict[str, Any], clients: Callable[[], object], **opt
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        while thread.is_alive() and not main.server.wait(20):  # False at once, where it has served before
-            time.sleep(0.001)
+        main.server.wait(20)
         clients()
     finally:
         main.server.stop()
@@ -287,6 +285,21 @@ def test_a_program_runs_again_and_serves_again() -> None:
     for way in (WAYS[0], WAYS[3]):
         assert during(main, way, lambda: settled([main.server.request([1, 2, 3])])) is None
         assert main.server.statistics().answered == 1
+
+
+@ways
+def test_a_run_that_comes_after_another_is_waited_for(way: dict[str, Any]) -> None:
+    main = Main(max_wait=0)
+    assert during(main, way, lambda: None) is None
+    assert not main.server.wait(0)
+    assert not main.server.wait()  # for which there is no end, if it is not run again
+    with pytest.raises(rl.NotServingError, match=r"unless it is run again, for which its wait\(timeout\) waits"):
+        main.server.request([1, 2, 3])
+    found: list[Any] = []
+    waits = threading.Thread(target=lambda: found.append(main.server.wait(20)))
+    waits.start()
+    assert during(main, way, waits.join) is None
+    assert found == [True]
 
 
 def test_a_worker_that_dies_leaves_no_request_waiting() -> None:
