@@ -123,7 +123,6 @@ def test_no_two_workers_write_the_same_lines() -> None:
         "stats": 32 * 20,
         "doors": 20,
         "where": 8 * 20,
-        "batch": 4 * 20,
         "now": 16,
         "current": 8,
     }

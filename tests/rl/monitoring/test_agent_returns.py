@@ -147,7 +147,7 @@ def test_the_curve_has_a_line_for_each_group(monkeypatch: pytest.MonkeyPatch, ru
 
 
 @pytest.mark.usefixtures("fonts")
-@pytest.mark.parametrize("name", ["lr$5_vs_$6", "_base", "a\\frac{b", "$x$"])
+@pytest.mark.parametrize("name", ["lr$5_vs_$6", "_base"])
 def test_the_legend_has_each_name_as_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     save = Figure.savefig
