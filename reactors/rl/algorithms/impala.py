@@ -102,7 +102,10 @@ class IMPALA(PolicyGradient):
         if self.latent is None:
             return super().network(observation_space, action_space)
         encoder = partial(Encoder, features=self.latent, hidden=self.hidden, kind=self.torso)
-        return ActorCritic(observation_space, action_space, self.hidden, encoder, normalise=self.normalise_observations)
+        return ActorCritic(
+            observation_space, action_space, self.hidden, encoder,
+            activation=self.activation, log_std=self.log_std, normalise=self.normalise_observations,
+        )  # fmt: skip
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> IMPALALearning:
         """Make the learner's networks and update."""

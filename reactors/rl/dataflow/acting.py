@@ -44,6 +44,7 @@ class Acting:
         self.latest, self.newest = weights, newest
         self.steps = algorithm.horizon * algorithm.num_envs  # of all environments in a round
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
+        self.version = 0  # of the latest weights that the learner left
         self.remembers = isinstance(self.policy, RecurrentPolicy)
         self.states: list[NDArray[np.float32]] = []
 
@@ -77,8 +78,9 @@ class Acting:
         """In free mode, newer weights, if the learner has left some; how many actors are to play."""
         if self.newest is None or (found := self.newest.get()) is None:
             return ALL
-        if (loaded := found.round + self.late) != self.loaded:
-            self.load(found.weights, loaded)
+        if found.version != self.version:  # there may be several in a round
+            self.version = found.version
+            self.load(found.weights, found.round + self.late)
         return found.samplers
 
     def act(

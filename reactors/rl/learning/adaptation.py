@@ -80,7 +80,7 @@ class Adaptation:
         cls, algorithm: OffPolicy, bounds: Bounds, actors: int, file: Path | None = None, plan: Latest | None = None
     ) -> Adaptation:
         """Begins with what the algorithm says, and with all samplers. `ArgumentError` for bounds that leave nothing."""
-        own, a_round = algorithm.batch_size, algorithm.horizon * algorithm.num_envs
+        own = algorithm.batch_size
         least, most = bounds.batch_size or (own, min(32 * own, max(own, algorithm.capacity // 2)))
         if most > algorithm.capacity:
             raise ArgumentError(
@@ -99,7 +99,7 @@ class Adaptation:
         start = min(sizes, key=lambda size: abs(size - own))
         return cls(
             Climb(sizes, start, unit="frames/s"), Climb(range(low, high + 1), high, unit="steps/s"),
-            Pace(few * a_round, many * a_round), file, plan=plan,
+            Pace(few, many), file, plan=plan,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -107,9 +107,9 @@ class Adaptation:
         self.began = self.since = time.perf_counter()
         self.publish()
 
-    def due(self) -> int:
-        """How many updates have to be made now."""
-        return self.pace.due()
+    def due(self, steps: int) -> int:
+        """How many updates have to be made now, after a round of so many steps."""
+        return self.pace.due(steps)
 
     def made(self, began: float) -> None:
         """An update that began then."""
@@ -178,12 +178,12 @@ class Follower:
     def begin(self) -> None:
         """Nothing is measured here."""
 
-    def due(self) -> int:
-        """How many updates have to be made now."""
+    def due(self, steps: int) -> int:
+        """How many updates have to be made now, after a round of so many steps."""
         found = self.plan.get()
         if found is not None:
             self.batch_size, self.playing = map(int, found.weights)
-        return self.pace.due()
+        return self.pace.due(steps)
 
     def made(self, began: float) -> None:
         """An update that began then."""

@@ -115,7 +115,7 @@ class FreeLearner(Learner):
         if self.added < self.algorithm.enough:  # type: ignore[attr-defined]
             return 0
         if self.adaptation is not None:
-            return self.adaptation.due()
+            return self.adaptation.due(steps)
         self.learnable += steps
         due: int = self.algorithm.due(self.learnable) - self.made  # type: ignore[attr-defined]
         return due
@@ -139,9 +139,10 @@ class FreeLearner(Learner):
         """Updates that are due, and others while there is time."""
         adaptation, figures, made = self.adaptation, {}, 0
         size = self.algorithm.batch_size if adaptation is None else adaptation.batch_size  # type: ignore[attr-defined]
-        beta = self.algorithm.beta_at(self.added)  # type: ignore[attr-defined]
-        if adaptation is not None and (steps := getattr(self.algorithm, "total_steps", 0)):
-            self.learning.progress = min(1.0, self.added / steps)  # updates say nothing of it now
+        step = (round_of(self.tag) + 1) * self.steps  # were no actor to pause; exploration goes by it, too
+        beta = self.algorithm.beta_at(step)  # type: ignore[attr-defined]
+        if adaptation is not None and (total := getattr(self.algorithm, "total_steps", 0)):
+            self.learning.progress = min(1.0, step / total)  # updates say nothing of it now
         while made < self.updates or self.goes_on(made):
             began = time.perf_counter()
             drawn = self.memory.sample(size, beta=beta)

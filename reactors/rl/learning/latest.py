@@ -16,11 +16,15 @@ ALL = 1 << 30
 
 
 class Newest(NamedTuple):
-    """Weights, the round after which they were these, and how many actors are to play by them."""
+    """Weights, the round after which they were these, how many actors are to play by them, and which put it was."""
 
     weights: NDArray[np.float32]
     round: int
     samplers: int
+    version: int
+
+
+NUMBERS = ("round", "samplers", "version")
 
 
 class Latest:
@@ -31,20 +35,22 @@ class Latest:
     True
     >>> latest.put(np.array([1, 2], np.float32), 7)
     >>> latest.get()
-    Newest(weights=array([1., 2.], dtype=float32), round=7, samplers=1073741824)
+    Newest(weights=array([1., 2.], dtype=float32), round=7, samplers=1073741824, version=1)
     """
 
     def __init__(self, size: int) -> None:
-        fields: Any = {"vector": ((size,), np.float32), "round": ((), np.int64), "samplers": ((), np.int64)}
-        self.row = ReplayBuffer(1, fields)
+        fields: Any = {"vector": ((size,), np.float32), **dict.fromkeys(NUMBERS, np.int64)}
+        self.row, self.version = ReplayBuffer(1, fields), 0
 
     def put(self, weights: NDArray[np.float32], number: int, samplers: int = ALL) -> None:
-        """Replace them after round `number`."""
-        self.row.add(vector=weights[None], round=np.array([number]), samplers=np.array([samplers]))
+        """Replace them after round `number`. Only one worker puts."""
+        self.version += 1
+        numbers = zip(NUMBERS, (number, samplers, self.version), strict=True)
+        self.row.add(vector=weights[None], **{name: np.array([x]) for name, x in numbers})
 
     def get(self) -> Newest | None:
         """The newest, valid until the next call; None before there are any."""
         if not len(self.row):
             return None
         row = self.row.sample(1)
-        return Newest(row["vector"][0], int(row["round"][0]), int(row["samplers"][0]))
+        return Newest(row["vector"][0], *(int(row[name][0]) for name in NUMBERS))

@@ -24,10 +24,10 @@ BESIDE = 0.02  # share of the time of updates that may go by without any, while 
 
 @dataclass
 class Pace:
-    """Limits of the updates a round, on average, and what is left of them.
+    """Limits of the updates a step, on average, and what is left of them.
 
-    >>> pace = Pace(0.5, 0.75)
-    >>> [pace.due() for _ in range(4)], pace.allowed
+    >>> pace = Pace(0.125, 0.1875)
+    >>> [pace.due(4) for _ in range(4)], pace.allowed
     ([0, 1, 1, 1], 3.0)
     """
 
@@ -40,10 +40,10 @@ class Pace:
     resting: float = 0.0
     """Since when none was made."""
 
-    def due(self) -> int:
-        """How many updates a round more makes necessary; one, if there was none for too long."""
-        self.owed += self.least
-        self.allowed += self.most
+    def due(self, steps: int) -> int:
+        """How many updates a round of so many steps makes necessary; one, if there was none for too long."""
+        self.owed += self.least * steps
+        self.allowed += self.most * steps
         whole = int(self.owed)
         self.owed -= whole
         if whole == 0 and self.may and time.perf_counter() - self.resting > BESIDE * self.took:

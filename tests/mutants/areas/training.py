@@ -159,6 +159,26 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/rl/learning/latest.py",
+        "tests/rl/dataflow/test_acting.py",
+        (
+            Mistake(
+                "weights that follow in a round are the same as before", "self.version += 1", "self.version = number"
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/learning/pace.py",
+        "tests/rl/learning/test_pace.py::test_bounds_that_leave_no_choice_are_kept",
+        (
+            Mistake(
+                "a round in which actors pause owes as much as any other",
+                "self.owed += self.least * steps",
+                "self.owed += self.least * 16",
+            ),
+        ),
+    ),
+    Mistakes(
         "reactors/rl/serving/requests.py",
         "tests/rl/serving/test_serving.py",
         (

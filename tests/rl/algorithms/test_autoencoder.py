@@ -53,6 +53,14 @@ def test_a_torso_that_cannot_be_is_refused_beside_an_autoencoder_too() -> None:
         encoder(frames(42), torso="nope")
 
 
+@pytest.mark.parametrize("algorithm", [rl.IMPALA, rl.APPO])
+def test_the_heads_are_made_as_without_an_autoencoder(algorithm: Any) -> None:
+    made = algorithm(latent=3, hidden=(8,), activation="relu", log_std=-1.0)
+    net = made.network(gym.spaces.Box(-1, 1, (4,)), gym.spaces.Box(-1, 1, (2,)))
+    assert net.log_std.tolist() == [-1.0, -1.0]
+    assert [type(each) for each in net.actor] == [nn.Linear, nn.ReLU, nn.Linear]
+
+
 def test_without_a_torso_large_frames_have_the_nips_one_and_all_else_none() -> None:
     assert type(encoder(frames(84)).torso) is NipsTorso
     assert encoder(frames(42)).torso is None

@@ -131,10 +131,10 @@ def test_a_follower_does_as_it_was_last_told() -> None:
     plan = Latest(2)
     made = Adaptation.of(rl.SAC(**SMALL), rl.Bounds(updates_per_step=(0.25, 0.5)), 2, plan=plan)
     follower = Follower.of(made)
-    assert follower.due() == made.due() == 4
+    assert follower.due(16) == made.due(16) == 4
     made.batch_sizes.at += 1
     made.publish()
-    assert follower.due() == 4
+    assert follower.due(16) == 4
     assert (follower.batch_size, follower.playing) == (32, 2)
     assert (follower.pace.allowed, made.pace.allowed) == (16.0, 8.0)
 

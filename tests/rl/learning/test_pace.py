@@ -30,7 +30,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_updates_that_are_due_add_up_to_the_least() -> None:
     made, updates = Pace(0.3, 0.3), 0
     for _ in range(1000):
-        due = made.due()
+        due = made.due(1)
         updates += due
         for _ in range(due):
             made.made(0.0)
@@ -40,7 +40,7 @@ def test_updates_that_are_due_add_up_to_the_least() -> None:
 def test_no_more_are_allowed_than_the_most() -> None:
     made = Pace(0.0, 1.5)
     for _ in range(2):
-        made.due()
+        made.due(1)
     for left in (True, True, False):
         assert made.may
         made.made(0.0)
@@ -50,16 +50,16 @@ def test_no_more_are_allowed_than_the_most() -> None:
 def test_one_is_due_when_none_was_made_for_a_share_of_the_time_that_one_takes(now: list[float]) -> None:
     made = Pace(0.0, 4.0)
     now[0] = 1.0
-    assert made.due() == 1  # the first
+    assert made.due(1) == 1  # the first
     now[0] = 11.0
     made.made(1.0)
     made.rest()
     now[0] += 10 * BESIDE - 0.01
-    assert made.due() == 0
+    assert made.due(1) == 0
     now[0] += 0.02
-    assert made.due() == 1
+    assert made.due(1) == 1
     made.allowed = 0.5 - made.most
-    assert made.due() == 0
+    assert made.due(1) == 0
 
 
 def test_an_actor_that_sits_out_is_not_busy_and_not_waited_for() -> None:
@@ -131,14 +131,16 @@ def test_a_learner_goes_on_while_a_round_is_played() -> None:
     gc.collect()
 
 
-@pytest.mark.parametrize("ratio", [0.25, 1.0])
-def test_bounds_that_leave_no_choice_are_kept(ratio: float) -> None:
-    """Of 40 rounds of 16 steps the last 39 have experience enough."""
+@pytest.mark.parametrize(("ratio", "playing"), [(0.25, 2), (1.0, 2), (0.5, 1)])
+def test_bounds_that_leave_no_choice_are_kept(ratio: float, playing: int) -> None:
+    """Also by fewer steps, where an actor pauses."""
     SO_FAR.clear()
     done = rl.train(
-        Counted(**SMALL), "CartPole-v1", total_steps=640, mode="free", workers=2, backend="thread",
-        adapt=rl.Bounds(batch_size=(16, 16), updates_per_step=(ratio, ratio), samplers=(2, 2)), actors=2,
+        Counted(**SMALL, anneal=True), "CartPole-v1", total_steps=640, mode="free", workers=2, backend="thread",
+        adapt=rl.Bounds(batch_size=(16, 16), updates_per_step=(ratio, ratio), samplers=(playing, playing)), actors=2,
     )  # fmt: skip
-    assert len(SO_FAR) == 39 * 16 * ratio
+    before = max(row["global_step"] for row in done.journal if row["global_step"] < SMALL["learning_starts"])
+    assert len(SO_FAR) == (done.steps - before) * ratio
+    assert done.journal[-1]["charts/learning_rate"] == 0
     del done
     gc.collect()
