@@ -12,6 +12,8 @@ static rx_tag physical_arrival(rx_worker *w, rx_tap *tap, rx_tag sent, int64_t c
         return tap->arrived < tap->n_arrivals ? RX_AT(rx_tag, w->base, tap->arrivals)[tap->arrived++] : rx__forever();
     if (w->image->virtual_time) arrival = rx__plus(rx__greatest(rx__tag(clock, 0), sent), tap->offset);
     else arrival = rx__greatest(rx__tag(rx__add_ns(rx__now(w), tap->offset.time), 0), rx__next_microstep(w->tag));
+    if (!w->image->fast)                      /* another machine's clock may be ahead, and replays count on this */
+        arrival = rx__greatest(arrival, rx__plus(sent, tap->offset));
     arrival = tap->last = rx__greatest(arrival, rx__next_microstep(tap->last));
     if (w->record >= 0) rx__log_arrival(w, tap, arrival);
     return arrival;

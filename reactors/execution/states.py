@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from reactors.model.reactor import Reactor
+from reactors.names.slots import slots
 from reactors_runtime._core import lib
 from reactors_runtime._doors import content_hash
 
@@ -20,8 +21,7 @@ def attributes(reactor: Reactor) -> dict[str, Any]:
     """What the user has stored in a reactor, and its ports, timers and actions."""
     found = dict(vars(reactor))
     for kind in type(reactor).__mro__:
-        slots = () if kind is Reactor else vars(kind).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
+        for name in () if kind is Reactor else slots(kind):
             if hasattr(reactor, name):
                 found[name] = getattr(reactor, name)
     return found

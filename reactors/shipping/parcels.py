@@ -118,7 +118,8 @@ def take_home(graph: Graph, image: Image, worker: int, written: mmap.mmap) -> No
             file.seek(0)
             changes, memories = _salvaged(file, graph, image, worker)
     for number, memory in memories.items():
-        memory_of(graph, number)[...] = memory
+        if memory_of(graph, number).flags.writeable:  # else it has not changed
+            memory_of(graph, number)[...] = memory
     for number, (state, gone) in changes.items():
         reactor = graph.reactors[number]
         for name in gone:

@@ -24,6 +24,7 @@ from reactors.model.native import Native
 from reactors.model.ports import Port
 from reactors.model.reaction import Reaction
 from reactors.model.reactor import Reactor
+from reactors.names.slots import slots
 from reactors.shipping.native_code import recipe
 from reactors.shipping.standins import Elsewhere, made_already
 from reactors_runtime.imports import installed
@@ -81,7 +82,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             if by_reference and isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
                 return _function_of, where
             if isinstance(obj, type) and issubclass(obj, Reactor):
-                return self._complete(super().reducer_override(obj))
+                return self._complete(obj, super().reducer_override(obj))
         elif isinstance(obj, _lru_cache_wrapper):  # cloudpickle knows it by name only
             self._note(obj.__module__)
             module = obj.__module__
@@ -120,13 +121,15 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
                 self._by_value[name] = module
                 cloudpickle.register_pickle_by_value(module)
 
-    def _complete(self, reduced: Any) -> Any:
+    def _complete(self, kind: type, reduced: Any) -> Any:
         """A class that goes by value has been checked, and goes without its `__init__`, which has run."""
         if isinstance(reduced, tuple):
             (*_, first_names, _, _), (names, _), *_ = reduced[1:]
             first_names[BODY] = None
             if "__init__" in names:
                 names["__init__"] = made_already
+            for name in slots(kind):  # cloudpickle leaves out those that are not private
+                names.pop(name, None)
         return reduced
 
     def _by_reference(self, kind: type) -> bool:

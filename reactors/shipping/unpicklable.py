@@ -12,6 +12,7 @@ from reactors.model.declaration import Declared
 from reactors.model.native import Native
 from reactors.model.reaction import Reaction
 from reactors.model.reactor import Reactor
+from reactors.names.slots import slots
 from reactors.shipping.standins import Elsewhere
 
 if TYPE_CHECKING:
@@ -68,14 +69,9 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, FunctionType):
         yield from _of_function(thing)
     else:
-        slots = [name for kind in type(thing).__mro__ for name in _slots(kind) if hasattr(thing, name)]
-        yield from ((f".{name}", getattr(thing, name)) for name in slots)
+        kept = [name for kind in type(thing).__mro__ for name in slots(kind) if hasattr(thing, name)]
+        yield from ((f".{name}", getattr(thing, name)) for name in kept)
         yield from ((f".{name}", value) for name, value in getattr(thing, "__dict__", {}).copy().items())
-
-
-def _slots(kind: type) -> list[str]:
-    slots = vars(kind).get("__slots__", ())
-    return [slots] if isinstance(slots, str) else [name for name in slots if not name.startswith("__")]
 
 
 def _of_class(kind: type) -> Iterator[tuple[str, Any]]:

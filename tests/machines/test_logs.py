@@ -10,6 +10,7 @@ import pytest
 
 import reactors as rx
 from reactors_runtime import log
+from reactors_runtime.machines.leading import Gathering
 from tests.machines.test_runs import Failing, run
 
 if TYPE_CHECKING:
@@ -117,6 +118,58 @@ def test_what_one_machine_recorded_is_replayed_on_several(tmp_path: Path) -> Non
     replayed = rx.run(again, workers=2, placement=APART, replay=tmp_path / "house.rxlog", machines=rx.Machines(count=2))
     assert replayed.digest == found.digest
     assert (again.hall.heard, again.attic.heard) == (live.hall.heard, live.attic.heard)
+
+
+class Sends(rx.Reactor):
+    tick = rx.Timer(period="2 ms")
+    out = rx.Output(int)
+
+    @rx.reaction(tick, effects=out)
+    def send(self) -> None:
+        self.out.set(self.tag.time)
+
+
+class Hears(rx.Reactor):
+    """Also has something to do at other times."""
+
+    tick = rx.Timer(period="1 ms")
+    given = rx.Input(int)
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+        self.ticks = 0
+
+    @rx.reaction(tick)
+    def count(self) -> None:
+        self.ticks += 1
+
+    @rx.reaction(given)
+    def hear(self) -> None:
+        self.heard.append((*self.tag, self.given.value, self.ticks))
+
+
+class Telling(rx.Reactor):
+    def __init__(self) -> None:
+        self.sends, self.hears = Sends(), Hears()
+        rx.connect(self.sends.out, self.hears.given, physical=True)
+
+
+def test_nothing_arrives_before_it_was_sent_where_clocks_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drifted(gathering: Gathering) -> None:
+        measure(gathering)
+        for member in gathering.members:
+            member.ahead += 5_000_000
+
+    measure = Gathering._measure
+    monkeypatch.setattr(Gathering, "_measure", drifted)
+    live, again, file = Telling(), Telling(), tmp_path / "told.rxlog"
+    found = run(live, fast=False, timeout="20 ms", placement={"main.hears": 1}, record=file)
+    assert live.hears.heard
+    assert all(time > sent or microstep for time, microstep, sent, _ in live.hears.heard)
+    replayed = rx.run(again, timeout="20 ms", replay=file)
+    assert (again.hears.heard, replayed.digest) == (live.hears.heard, found.digest)
 
 
 def test_the_log_of_a_machine_that_is_lost_has_no_end(tmp_path: Path) -> None:

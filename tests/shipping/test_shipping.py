@@ -399,14 +399,18 @@ def test_attributes_in_slots_travel_too() -> None:
         pass
 
     class Slotted(Plain):
-        __slots__ = ("inside",)
+        __slots__ = ("__private", "inside")
 
         def __init__(self) -> None:
-            self.inside = 1
+            self.inside, self.__private = 1, [2]
 
         @rx.reaction(rx.startup)
         def start(self) -> None:
             self.inside += 1
+            self.__private.append(3)
+
+        def private(self) -> list[int]:
+            return self.__private
 
     class Outer(rx.Reactor):
         def __init__(self) -> None:
@@ -416,6 +420,7 @@ def test_attributes_in_slots_travel_too() -> None:
     main = Outer()
     run(main)
     assert main.actor.inside == 2
+    assert main.actor.private() == [2, 3]
 
 
 def test_much_data_comes_back() -> None:
@@ -539,6 +544,36 @@ def test_a_c_function_of_a_library_runs_in_a_worker_and_its_state_comes_back() -
         run(main, timeout="9 ms", fast=True)
         assert main.actor.counts is counts
         assert counts[0] == 10 * n
+
+
+def test_what_a_c_function_only_reads_may_be_read_only() -> None:
+    numba = pytest.importorskip("numba")
+    signature = numba.types.void(*[numba.types.CPointer(numba.types.voidptr)] * 1, *[numba.types.voidptr] * 2)
+
+    @numba.cfunc(signature)  # type: ignore[untyped-decorator]
+    def nothing(data: Any, present: Any, state: Any) -> None:
+        pass
+
+    class Table(rx.Reactor):
+        def __init__(self) -> None:
+            self.table = np.frombuffer(bytes(8), np.int64)
+            self.started = 0
+            self.add_reaction(rx.startup, rx.native(nothing, self.table))
+            self.add_reaction(rx.startup, self.start)
+
+        def start(self) -> None:
+            self.started += 1
+
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Quiet()
+            self.actor = Table()
+
+    main = Outer()
+    table = main.actor.table
+    run(main)
+    assert main.actor.table is table
+    assert main.actor.started == 1
 
 
 def test_a_c_function_that_only_this_process_has_is_refused() -> None:
