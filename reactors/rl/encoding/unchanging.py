@@ -26,7 +26,7 @@ _FIXED = (bytes, complex, range, slice, np.dtype, Enum)
 _OF_C: Any = (np.ufunc, type(np.clip), type(str.join), type(str.__add__))  # functions that hold nothing
 
 
-def described(value: object) -> str:
+def described(value: object, within: tuple[object, ...] = ()) -> str:
     """A value in words that are the same in another process; of what is neither a function nor plain, its class.
 
     >>> described(partial(max, 3, key=abs)), described("".join), described(None)
@@ -34,29 +34,33 @@ def described(value: object) -> str:
     """
     if isinstance(value, _PLAIN):
         return repr(value)
+    if any(value is each for each in within):
+        return "..."
+    around = (*within, value)
     if isinstance(value, partial):
-        given = [*map(described, value.args), *(f"{name}={described(each)}" for name, each in value.keywords.items())]
-        return f"partial({', '.join([described(value.func), *given])})"
+        given = [described(each, around) for each in (value.func, *value.args)]
+        named = [f"{name}={described(each, around)}" for name, each in value.keywords.items()]
+        return f"partial({', '.join([*given, *named])})"
     if isinstance(value, FunctionType):
-        return value.__qualname__ + _closure(value)
+        return value.__qualname__ + _closure(value, around)
     if isinstance(value, MethodType):
-        return f"{type(value.__self__).__qualname__}.{value.__name__}"
-    named: Any = value if isinstance(value, UNCHANGING) else type(value)
-    return str(getattr(named, "__qualname__", named.__name__))
+        return f"{type(value.__self__).__qualname__}.{getattr(value, '__name__', type(value.__func__).__name__)}"
+    kind: Any = value if isinstance(value, UNCHANGING) else type(value)
+    return str(getattr(kind, "__qualname__", kind.__name__))
 
 
 def held(value: object) -> list[object]:
-    """What a function or method has from elsewhere, and that may change; plain values are `described`.
+    """What a function or method has from elsewhere, and that may change, or what stands there may.
 
-    >>> held(partial(max, [].append, key=abs)), held("".join)
-    ([[]], [])
+    >>> held(partial(max, [].append, key=abs)), held(lambda seeds=[1], step=2: sum(seeds) * step), held(str.join)
+    ([[]], [2, [1]], [])
     """
     found: list[object] = []
     met: dict[int, object] = {}  # functions may hold each other
     waiting: list[Any] = [value]
     while waiting:
         each = waiting.pop()
-        if id(each) in met or isinstance(each, (type, ModuleType, *_PLAIN, *_OF_C)):
+        if id(each) in met or isinstance(each, (type, ModuleType, *_OF_C)):
             continue
         met[id(each)] = each
         parts = _parts(each)
@@ -70,13 +74,14 @@ def held(value: object) -> list[object]:
 def _parts(value: Any) -> Iterable[Any] | None:
     """What it holds, if it cannot change itself."""
     if isinstance(value, partial):
-        return (value.func, *value.args, *value.keywords.values())
+        return (value.func, *value.args, *value.keywords.values(), *vars(value).values())
     if isinstance(value, MethodType):
         return (value.__self__, *(_parts(value.__func__) or ()))
     if isinstance(value, BuiltinFunctionType):
         return (value.__self__,)
     if isinstance(value, FunctionType):
-        return _cells(value)
+        named = {**(value.__kwdefaults__ or {}), **vars(value)}
+        return (*_cells(value), *(value.__defaults__ or ()), *named.values())
     return value if type(value) is tuple else None
 
 
@@ -86,16 +91,17 @@ def content(value: object) -> str:
     >>> content([1, 2]), content(slice(3))
     ('[{"held": [1, 2]}, {}]', 'slice(None, 3, None)')
     """
-    if isinstance(value, _FIXED):
+    if isinstance(value, (*_PLAIN, *_FIXED)):
         return repr(value)
     tree, arrays = encode(Settled(held=value))
     sums = {name: (str(array.dtype), array.shape, zlib.crc32(array.tobytes())) for name, array in arrays.items()}
     return json.dumps([tree, sums])
 
 
-def _closure(function: FunctionType) -> str:
+def _closure(function: FunctionType, around: tuple[object, ...]) -> str:
     """What a function has from around it."""
-    found = [each.__qualname__ if isinstance(each, FunctionType) else described(each) for each in _cells(function)]
+    cells = _cells(function)
+    found = [each.__qualname__ if isinstance(each, FunctionType) else described(each, around) for each in cells]
     return f" with {', '.join(found)}" if found else ""
 
 

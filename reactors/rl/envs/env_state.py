@@ -155,13 +155,6 @@ class _Made:
         self.taken[id(now)] = now
         return True
 
-    def same(self, number: int, found: Any, now: Any) -> Any:
-        """What is there already, if it is just what was saved: functions may hold it, too."""
-        if type(now) is not type(found) or not _is_same(found, now) or not self.take(now):
-            return found
-        self.things[number] = now
-        return now
-
     def kind(self, name: str, now: Any) -> Any:
         """The class of this name: that of what is there now, or one in the module of the environment."""
         if type(now).__qualname__ == name:
@@ -331,10 +324,14 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
         return tuple(_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True))
     if type(value) in {list, deque}:
         found: Any = [] if type(value) is list else deque(maxlen=value.maxlen)
-        number = len(made.things)
+        if type(now) is type(value) and getattr(now, "maxlen", None) == getattr(value, "maxlen", None):
+            found = now if made.take(now) else found  # others may hold it, too
         made.things.append(found)
-        found.extend(_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True))
-        return made.same(number, found, now)
+        parts = [_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True)]
+        if not _is_same(parts, [*found]):
+            found.clear()
+            found.extend(parts)
+        return found
     if isinstance(value, np.ndarray):
         made.things.append(value)
     if not isinstance(value, dict):
@@ -346,12 +343,18 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
     if "member" in value:
         return made.kind(value["kind"], now)[value["member"]]
     if "items" in value:
-        items, number = _map(value, now), len(made.things)
+        items = _map(value, now)
+        if type(now) is type(items) and getattr(now, "default_factory", None) is getattr(
+            items, "default_factory", None
+        ):
+            items = now if made.take(now) else items  # others may hold it, too
         made.things.append(items)
         before = now if isinstance(now, (dict, MappingProxyType)) else {}
-        for key, part in value["items"]:
-            items[key] = _lively(part, before.get(key), made)
-        return made.same(number, items, now)
+        entries = {key: _lively(part, before.get(key), made) for key, part in value["items"]}
+        if not _is_same([*entries, *entries.values()], [*items, *items.values()]):
+            items.clear()
+            items.update(entries)
+        return items
     if "running" in value:
         found = RunningMeanStd()  # type: ignore[no-untyped-call]
         vars(found).update({key: _lively(part, None, made) for key, part in value["running"].items()})
@@ -365,17 +368,11 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
     return _legacy(value["legacy"], now, made) if "legacy" in value else _generator(value["generator"], now, made)
 
 
-def _is_same(found: Any, now: Any) -> bool:
-    """Whether two lists or dicts have the same objects, or equal plain values, in the same places."""
-    if type(found) is dict:
-        return _is_same([*found, *found.values()], [*now, *now.values()])
-    return (
-        type(found) is list
-        and len(found) == len(now)
-        and all(
-            one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
-            for one, other in zip(found, now, strict=True)
-        )
+def _is_same(found: list[Any], now: list[Any]) -> bool:
+    """Whether two lists have the same objects, or equal plain values: what all environments share is not written."""
+    return len(found) == len(now) and all(
+        one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+        for one, other in zip(found, now, strict=True)
     )
 
 

@@ -237,6 +237,16 @@ def own_constants_in_a_closure() -> Plays:
     return Plays(lambda: (names, scale.tolist()), names=names)
 
 
+def own_list_that_grows() -> Plays:
+    items: list[int] = []
+    return Plays(lambda: (items.append(len(items)), sum(items)), items=items)
+
+
+def own_dict_that_grows() -> Plays:
+    items: dict[int, int] = {}
+    return Plays(lambda: (items.update({len(items): 1}), len(items)), items=items)
+
+
 class Counting:
     def __init__(self) -> None:
         self.n = 0
@@ -247,8 +257,12 @@ class Counting:
 
 
 @pytest.mark.parametrize(
-    "made", [own_method, own_generator, own_list, own_object_in_a_closure, own_constants_in_a_closure]
-)
+    "made",
+    [
+        own_method, own_generator, own_list, own_object_in_a_closure, own_constants_in_a_closure, own_list_that_grows,
+        own_dict_that_grows,
+    ],
+)  # fmt: skip
 def test_methods_of_what_is_saved_go_on(made: Any) -> None:
     env, other = made(), made()
     for _ in range(3):
@@ -256,6 +270,37 @@ def test_methods_of_what_is_saved_go_on(made: Any) -> None:
     restore(other, through_a_file(state_of(env)))
     assert [env.play() for _ in range(3)] == [other.play() for _ in range(3)]
     assert state_of(env)[0]["attributes"].keys() == state_of(other)[0]["attributes"].keys()
+
+
+class Registered:
+    def __init__(self, registry: Any) -> None:
+        self.registry = registry
+
+
+def test_what_refers_back_to_its_list_or_dict_still_does() -> None:
+    def made() -> Any:
+        env: Any = Bare()
+        env.names, env.nodes = {}, []
+        env.names["a"] = Registered(env.names)
+        env.nodes.append(Registered(env.nodes))
+        return env
+
+    other = made()
+    restore(other, through_a_file(state_of(made())))
+    assert other.names["a"].registry is other.names
+    assert other.nodes[0].registry is other.nodes
+
+
+def test_a_list_that_is_as_it_was_is_not_written() -> None:
+    """All environments of a process may share it, and some of them play already."""
+    names = [str(i) for i in range(9)]
+    env, other = Bare(), Bare()
+    vars(env)["names"] = vars(other)["names"] = names
+    reading = iter(names)
+    next(reading)
+    restore(other, through_a_file(state_of(env)))
+    assert vars(other)["names"] is names
+    assert len([*reading]) == 8
 
 
 def in_a_closure(thing: Any) -> Any:
@@ -284,20 +329,56 @@ def test_a_state_that_only_a_function_or_method_holds_is_hidden(play: Any, what:
         state_of(Plays(play))
 
 
+def of_a_default(items: Any) -> Plays:
+    return Plays(lambda items=items: items.append(1))
+
+
+def of_a_keyword_default(items: Any) -> Plays:
+    return Plays(lambda *, items=items: items.append(1))
+
+
+def of_an_attribute(items: Any) -> Plays:
+    def draw() -> None:
+        draw.count = getattr(draw, "count", 0) + len(items) + 1  # type: ignore[attr-defined]
+
+    return Plays(draw)
+
+
+def of_a_number_further_in(items: Any) -> Plays:
+    n = len(items)
+
+    def count() -> None:
+        nonlocal n
+        n += 1
+
+    return Plays(lambda: [count()])
+
+
+def of_a_tuple(items: Any) -> Plays:
+    state = tuple(items)
+
+    def draw() -> None:
+        nonlocal state
+        state = (*state, 1)
+
+    return Plays(draw)
+
+
 def closure_over(items: Any) -> Plays:
     return Plays(lambda: items.append(1))
-
-
-def partial_of(items: Any) -> Plays:
-    return Plays(partial(list.append, items, 1), items=items)
 
 
 def alone(items: Any) -> Plays:
     return Plays(partial(items.append, 1))
 
 
-@pytest.mark.parametrize("made", [closure_over, partial_of, alone])
-def test_a_list_that_only_a_function_holds_is_compared(made: Any) -> None:
+@pytest.mark.parametrize(
+    "made",
+    [
+        closure_over, alone, of_a_default, of_a_keyword_default, of_an_attribute, of_a_number_further_in, of_a_tuple,
+    ],
+)  # fmt: skip
+def test_what_only_a_function_holds_is_compared(made: Any) -> None:
     env, other, unlike = made([]), made([]), made([])
     restore(other, through_a_file(state_of(env)))
     other.play()
