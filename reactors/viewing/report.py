@@ -166,6 +166,6 @@ def _predicted(trace: Trace, by_worker: Sequence[Spans]) -> dict[str, Any]:
 
 def thinned(points: Points) -> list[tuple[float, float]]:
     """As many points as a picture can show; what is not finite is left out."""
-    step = max(1, -(-len(points) // _POINTS))
-    kept = [*points[::step], *([] if (len(points) - 1) % step == 0 else [points[-1]])]
-    return [(float(x), float(y)) for x, y in kept if math.isfinite(x) and math.isfinite(y)]
+    finite = [(float(x), float(y)) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+    step = max(1, -(-len(finite) // _POINTS))
+    return finite[::step] if (len(finite) - 1) % step == 0 else [*finite[::step], finite[-1]]

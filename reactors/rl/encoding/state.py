@@ -53,7 +53,7 @@ def _unmeasured(tree: Any) -> Any:
 
 
 def encode(state: Any, name: str = "") -> Encoded:
-    """Take a state apart, with copies of its arrays, but of those in `Settled`; who owns them goes on writing.
+    """Take a state apart. Arrays are copied, for their owners go on writing to them; those in `Settled` are not.
 
     `StateError` names what cannot be saved.
 

@@ -6,9 +6,10 @@ dicts and deques of these, beside methods of all that and what never changes (sp
 objects of classes written in Python that have such attributes alone: they go on in the objects that the new environment
 has in their places, or in new ones, if their class is in the module of the environment. Gymnasium's classic control and
 toy text are of that kind, and PettingZoo's wrappers and games without an engine. An environment with anything else in
-it, a physics engine or an emulator, is hidden: where it is cannot be known from outside. So is one whose functions and
-methods hold something that is nowhere else, but numbers, arrays and lists and dicts of these: with such, it goes on in
-an environment that has the same there.
+it, a physics engine or an emulator, is hidden: where it is cannot be known from outside. Functions and methods may hold
+objects, too (what a method belongs to, cells of a closure, defaults). Where these are saved as attributes, they go on.
+Numbers, arrays, lists and dicts that nothing else has are compared: an environment with others there is hidden, and so
+is one whose functions hold anything else.
 """
 
 from __future__ import annotations

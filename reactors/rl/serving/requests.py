@@ -88,7 +88,7 @@ class Requests:
         with self.due:
             if self.state != "serving":
                 self.tally.refused += 1
-                raise self._refusal(", unless it is run again, for which its wait(timeout) waits")
+                raise self._refusal("; if it is run again, wait(timeout) of the server waits for that")
             self.waiting.append(Request(time.perf_counter(), observation, future, session, first))
             refused = self._dispatch()
             if self.waiting:
@@ -108,7 +108,8 @@ class Requests:
         """
         with self.turned:
             again = self.state == "over" and timeout is not None
-            self.turned.wait_for(lambda: self.state == "serving" or (self.state == "over" and not again), timeout)
+            ends = {"serving"} if again else {"serving", "over"}
+            self.turned.wait_for(lambda: self.state in ends, timeout)
             return self.state == "serving"
 
     def statistics(self) -> ServingStatistics:

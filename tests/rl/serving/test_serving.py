@@ -293,7 +293,7 @@ def test_a_run_that_comes_after_another_is_waited_for(way: dict[str, Any]) -> No
     assert during(main, way, lambda: None) is None
     assert not main.server.wait(0)
     assert not main.server.wait()  # for which there is no end, if it is not run again
-    with pytest.raises(rl.NotServingError, match=r"unless it is run again, for which its wait\(timeout\) waits"):
+    with pytest.raises(rl.NotServingError, match=r"if it is run again, wait\(timeout\) of the server waits"):
         main.server.request([1, 2, 3])
     found: list[Any] = []
     waits = threading.Thread(target=lambda: found.append(main.server.wait(20)))
