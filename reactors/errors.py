@@ -158,7 +158,7 @@ class WorkerDied(WorkerError):  # noqa: N818 - it is what happened
 
 
 class MachineError(ReactorError):
-    """Machines that cannot run a program together: one did not connect, or does not fit."""
+    """Machines that cannot run a program together: one did not connect, does not fit, or was interrupted."""
 
 
 class MachineLost(MachineError):  # noqa: N818 - it is what happened

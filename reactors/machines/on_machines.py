@@ -86,6 +86,10 @@ def on_machines(
             if isinstance(report.error, leading.LostMachine):
                 report.error = MachineLost(str(report.error))
                 report.error.machines = frozenset(lost)
+            elif isinstance(report.error, leading.MachineInterrupted):
+                cause = report.error.__cause__
+                report.error = MachineError(str(report.error))
+                report.error.__cause__ = cause
         failures = [(report.error, report.aftermath) for report in reports if report.error is not None]
         if failures:
             raise first(graph, failures)

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import reactors as rx
+from reactors_runtime.machines import joining
 from reactors_runtime.machines.channel import Channel
-from reactors_runtime.machines.connections import Peer
+from reactors_runtime.machines.connections import ListeningSocket, Peer
 from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Platform
 from reactors_runtime.machines.leading import Gathering, MachinesMissing
+from tests.machines.lost import machine
 from tests.machines.test_runs import Line, Source, command, free_port, run
 from tests.runtime.test_setting import Endless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TOKEN = b"a token of enough bytes"
 
@@ -63,6 +72,128 @@ def test_a_machine_that_goes_before_it_has_its_job_is_named(tmp_path: Path) -> N
     with pytest.raises(rx.MachineError, match=said):
         run(Line(), machines=machines)
     there.join()
+
+
+JOIN = """
+import sys
+
+from reactors.command.cli import main
+from reactors_runtime.machines import channel, joining
+
+joining._GRACE = joining._SILENCE = channel.prove.__kwdefaults__["seconds"] = 1.5
+sys.argv = ["reactors", "join", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture
+def hasty(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Two machines that wait for nothing longer than 1.5 s, and `machines` for a program that they join."""
+    (tmp_path / "token").write_bytes(TOKEN)
+    address = f"127.0.0.1:{free_port()}"
+    words = [sys.executable, "-c", JOIN, address, "--token-file", str(tmp_path / "token")]
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            joins = stack.enter_context(subprocess.Popen(words))
+            stack.callback(joins.kill)
+        yield {"workers": 3, "machines": rx.Machines(count=3, listen=address, token_file=tmp_path / "token")}
+
+
+def test_who_has_its_share_waits_for_the_others_to_have_theirs(
+    hasty: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To send it takes long over a slow network; meanwhile nobody can be linked with the one that leads."""
+    send = Channel.send
+
+    def slowly(channel: Channel, *message: Any, **options: Any) -> None:
+        if message[0] != "job" or message[1].machine != 2:
+            send(channel, *message, **options)
+            return
+        data = pickle.dumps(message)
+        data = struct.pack("<Q", len(data)) + data
+        each = len(data) // 10 + 1
+        for at in range(0, len(data), each):
+            time.sleep(0.3)
+            channel._connection.sendall(data[at : at + each])
+
+    monkeypatch.setattr(Channel, "send", slowly)
+    monkeypatch.setattr("reactors_runtime.machines.signs_of_life._OFTEN", 0.1)
+    main = Line()
+    run(main, timeout="5 ms", placement={"main.adds": 1, "main.sink": 2}, **hasty)
+    assert len(main.sink.seen) == 6
+
+
+def test_who_has_joined_waits_for_a_placement_to_be_found(
+    hasty: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(*_: object) -> dict[str, int]:
+        time.sleep(3.0)
+        return {"main.adds": 1, "main.sink": 2}
+
+    monkeypatch.setattr("reactors.tracing.profile.from_file", search)
+    monkeypatch.setattr("reactors_runtime.machines.signs_of_life._OFTEN", 0.1)
+    main = Line()
+    run(main, timeout="5 ms", placement="profile:run.rxt", **hasty)
+    assert len(main.sink.seen) == 6
+
+
+def test_who_hears_nothing_of_the_leading_machine_waits_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "_SILENCE", 0.1)
+    with contextlib.closing(ListeningSocket(("127.0.0.1", 0), TOKEN)) as leader, contextlib.ExitStack() as stack:
+        there = threading.Thread(target=lambda: stack.enter_context(leader.accept(10.0)[0]))
+        there.start()
+        with pytest.raises(TimeoutError):
+            joining.join(Peer(leader.address, TOKEN), patience=10.0)
+        there.join()
+
+
+@pytest.mark.parametrize(("given", "again"), [(60.0, 60.0), (1.0, 10.0)])
+def test_who_joins_again_is_as_patient_as_before(given: float, again: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the leading machine has to read a checkpoint, and to make the program once more."""
+    seen: list[float] = []
+
+    def joined(_leader: Peer, _own: None, patience: float) -> bool:
+        seen.append(patience)
+        return len(seen) < 3
+
+    monkeypatch.setattr(joining, "_joined", joined)
+    joining.join(Peer(("127.0.0.1", 1), TOKEN), patience=given)
+    assert seen == [given, again, again]
+
+
+class Interrupts(rx.Reactor):
+    """The machine on which it runs, as Ctrl-C does there."""
+
+    def __init__(self) -> None:
+        self.ended = False
+
+    @rx.reaction(rx.startup)
+    def begin(self) -> None:
+        os.kill(machine(), signal.SIGINT)
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        self.ended = True
+
+
+class Interrupting(rx.Reactor):
+    def __init__(self) -> None:
+        self.interrupts, self.source = Interrupts(), Source()
+
+
+def test_a_machine_that_is_interrupted_is_named_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(TOKEN)
+    address = f"127.0.0.1:{free_port()}"
+    main = Interrupting()
+    said = r"^machine 1 \(.*, pid \d+\), which runs main\.interrupts, was interrupted$"
+    machines = rx.Machines(listen=address, token_file=tmp_path / "token")
+    with command("join", address, "--token-file", tmp_path / "token") as joins:
+        with pytest.raises((rx.MachineError, KeyboardInterrupt), match=said) as caught:
+            run(main, fast=False, timeout="60 s", placement={"main.interrupts": 1}, machines=machines)
+        _, complaints = joins.communicate(timeout=60)
+    assert not isinstance(caught.value, rx.MachineLost)
+    assert main.interrupts.ended
+    assert (joins.returncode, complaints) == (130, "interrupted\n")
 
 
 class Knocks(rx.Reactor):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import reactors as rx
 from reactors.lowlevel import where_to_run
 from reactors.rl.checkpoints.files import FOLDER, latest
+from reactors.rl.runs.run_folder import folder_of
 
 if TYPE_CHECKING:
     from reactors.rl.options import Options
@@ -17,9 +18,16 @@ if TYPE_CHECKING:
 O = TypeVar("O", bound="Options")
 
 
+def _folder(resume: Path) -> Path:
+    """Of the run that went on from there: a run's folder, or a checkpoint, which may be gone since for later ones."""
+    return resume if latest(resume / FOLDER) is not None else folder_of(resume)
+
+
 def without_lost(given: O, lost: rx.MachineLost) -> O:
     """What to train with now; raises `lost` where that was not asked for, or there is nothing to go on from."""
-    machines, out = given.machines, given.out if given.out is not None else given.resume
+    machines, out = given.machines, given.out
+    if out is None and given.resume is not None:
+        out = _folder(Path(given.resume))
     if given.on_machine_lost == "raise" or machines is None:
         raise lost
     if out is None or latest(Path(out) / FOLDER) is None:

@@ -71,6 +71,7 @@ class MachineReport:
     reports: list[tuple[int, int | None, bytes | None, bytes | None, bool, int]]
     counted: list[tuple[int, bytes]]  # place in the arena
     lost: dict[int, str]  # machines that it could not reach any more, and why
+    interrupted: bool = False  # by Ctrl-C there
 
     @classmethod
     def of(cls, image: Image, memory: Memory, reports: Sequence[Report], lost: dict[int, str]) -> MachineReport:
@@ -84,7 +85,8 @@ class MachineReport:
             error = None if report.error is None else _packed(report.error)
             rows.append((report.worker, report.pid, attributes, error, report.aftermath, report.place))
         counted = [(at, bytes(memory.map[at : at + n])) for r in reports for at, n in _counted(image, r.worker)]
-        return cls(rows, counted, lost)
+        interrupted = any(isinstance(report.error, KeyboardInterrupt) for report in reports)
+        return cls(rows, counted, lost, interrupted)
 
     def bring_home(self, memory: Memory) -> list[Report]:
         """Put what was counted into the caller's arena, as if its own workers had; the reports."""

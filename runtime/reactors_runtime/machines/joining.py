@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from contextlib import ExitStack, closing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reactors_runtime import engine
 from reactors_runtime.machines.channel import Channel, NotOurs
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from reactors_runtime.planning.image import Image
 
 _GRACE = 10.0  # seconds to be linked with others, and for the leading machine to take what it may be too late for
-_SILENCE = 30.0  # seconds in which the leading machine asks again, or begins, unless something is wrong with it
-_AGAIN = 10.0  # seconds for the leading machine to begin again
+_SILENCE = 30.0  # seconds in which the leading machine says that it is there, or begins, unless something is wrong
+_AGAIN = 10.0  # seconds at least for the leading machine to begin again
 
 
 class Refused(Exception):  # noqa: N818 - it is what happened
@@ -42,11 +42,14 @@ def join(leader: Peer, *, own: Identity | None = None, patience: float) -> None:
     way to it.
     """
     while _joined(leader, own, patience):
-        patience = _AGAIN
+        patience = max(patience, _AGAIN)  # a checkpoint is read, and the program made again
 
 
 def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
-    """Take part once; whether another machine was lost, and not the one that leads."""
+    """Take part once; whether another machine was lost, and not the one that leads.
+
+    Raises `KeyboardInterrupt` where this one was interrupted, once the leading one knows.
+    """
     with (
         leader.connection(patience) as connection,
         closing(ListeningSocket((connection.getsockname()[0], 0), leader.token, own)) as listener,
@@ -54,14 +57,14 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
         channel = Channel(connection)
         place = LinkAddress(listener.address, None if own is None else own.certificate)
         channel.send("hello", Platform.here(), place, socket.gethostname(), os.getpid())
-        while (message := channel.receive(_SILENCE)) == ("how far",):
-            channel.send("so far", time.monotonic_ns())
-        word, *rest = message
+        word, *rest = _answered(channel)
         if word == "refused":
             raise Refused(rest[0])
         job, others = rest
         image: Image = pickle.loads(job.image)
         with job.memory(image) as memory, Keeping(image, memory) as keeping:
+            channel.send("ready")
+            _answered(channel)  # "go": all have their share
             with ExitStack() as until_over:
                 links = _links(job, memory, others, leader, listener, until_over)
                 outcome = _run(job, image, memory, channel, links)
@@ -74,7 +77,17 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
             for file, piece in keeping.pieces():
                 channel.send("piece", file, piece)
             channel.send("all", keeping.trace_error)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
         return bool(outcome.lost)
+
+
+def _answered(channel: Channel) -> tuple[Any, ...]:
+    """What the leading machine has to say; until then it asks how far this one is, or says that it is there."""
+    while (message := channel.receive(_SILENCE)) in (("how far",), ("wait",)):
+        if message == ("how far",):
+            channel.send("so far", time.monotonic_ns())
+    return message
 
 
 def _links(

@@ -8,16 +8,17 @@ import select
 import socket
 import sys
 import time
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reactors_runtime.machines.channel import Channel, NotOurs
+from reactors_runtime.machines.channel import STALL, Channel, NotOurs
 from reactors_runtime.machines.connections import ListeningSocket
 from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Job, MachineReport, Platform, pages_of
 from reactors_runtime.machines.link import SILENCE, Link, say_goodbye
+from reactors_runtime.machines.signs_of_life import SignsOfLife
 from reactors_runtime.planning.options import MachineClock
 from reactors_runtime.processes import workers
 from reactors_runtime.processes.faults import ranges
@@ -25,7 +26,7 @@ from reactors_runtime.processes.workers import Report
 from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from reactors_runtime.machines.encryption import Identity
     from reactors_runtime.machines.keeping import RunFiles
@@ -42,6 +43,10 @@ class LostMachine(Exception):  # noqa: N818 - it is what happened
     """A machine is gone, or cannot be reached any more; which one, with its reactors."""
 
     machine = -1
+
+
+class MachineInterrupted(Exception):  # noqa: N818 - likewise
+    """Ctrl-C at another machine has ended the program; which one, with its reactors."""
 
 
 class MachinesMissing(Exception):  # noqa: N818 - likewise
@@ -84,12 +89,25 @@ def _has_said_something(member: Member) -> bool:
     return bool(poll.poll(0))
 
 
-def _lost(image: Image, member: Member, why: str) -> LostMachine:
+def _with_reactors(image: Image, member: Member) -> str:
     its = image.options.workers_of(member.machine, image.workers)
     there = [r for r, at in zip(image.program.reactors, image.placement, strict=True) if at in its]
-    error = LostMachine(f"{member.name}, which runs {', '.join(ranges(there)) or 'no reactor'}, is lost: {why}")
+    return f"{member.name}, which runs {', '.join(ranges(there)) or 'no reactor'},"
+
+
+def _lost(image: Image, member: Member, why: str) -> LostMachine:
+    error = LostMachine(f"{_with_reactors(image, member)} is lost: {why}")
     error.machine = member.machine
     return error
+
+
+@contextmanager
+def _there(member: Member) -> Iterator[None]:
+    """What goes wrong in here is that a machine is gone."""
+    try:
+        yield
+    except (OSError, EOFError) as error:
+        raise MachinesMissing(f"{member.name} has gone again before the program began ({error})") from None
 
 
 class Gathering:
@@ -103,6 +121,7 @@ class Gathering:
         self.members: list[Member] = []
         self._listener = ListeningSocket(address, self.token, identity)
         self.address = self._listener.address
+        self._signs_of_life: SignsOfLife | None = None  # once all have joined, until all have their share
         self._platform = Platform.here()
 
     def wait(self, seconds: float, look: Callable[[], None] | None = None) -> None:
@@ -137,6 +156,7 @@ class Gathering:
                 refused.append(f"refused: {error}")
                 connection.close()
         self._measure()
+        self._signs_of_life = SignsOfLife([member.channel for member in self.members])
 
     def _without_lost(self) -> list[str]:
         """Ask those that have come whether they are still there, which shows them that this one is; who is not."""
@@ -235,6 +255,8 @@ class Gathering:
                 self._add_lost_links(image, links, reports.values())
 
     def _send_jobs(self, image: Image, memory: Memory, parts: Mapping[int, bytes], modules: list[str]) -> None:
+        """Give each its share; only when all are ready may they begin, for they do not wait long for links."""
+        assert self._signs_of_life is not None
         pickled, (pages, contents) = workers.pickled(image), pages_of(memory)
         places = {0: LinkAddress(self.address)} | {member.machine: member.place for member in self.members}
         for member in self.members:
@@ -250,10 +272,15 @@ class Gathering:
                 contents,
             )
             others = {machine: place for machine, place in places.items() if machine != member.machine}
-            try:
+            with _there(member), self._signs_of_life.silent(member.channel):
                 member.channel.send("job", job, others, seconds=_GRACE)
-            except OSError as error:
-                raise MachinesMissing(f"{member.name} has gone again before the program began ({error})") from None
+        for member in self.members:
+            with _there(member), self._signs_of_life.silent(member.channel):
+                member.channel.receive(STALL)
+        self._signs_of_life.end()
+        for member in self.members:
+            with _there(member):
+                member.channel.send("go", seconds=_GRACE)
 
     def _links(self, memory: Memory, stack: ExitStack) -> list[Link]:
         """To all, after which no machine is listened to any more: who comes late sees that at once."""
@@ -319,6 +346,10 @@ class Gathering:
             found = member.outcome.bring_home(memory)
             for report in found:
                 report.place += 1000 * member.machine
+                if member.outcome.interrupted and isinstance(report.error, KeyboardInterrupt):
+                    cause = report.error.__cause__
+                    report.error = MachineInterrupted(f"{_with_reactors(image, member)} was interrupted")
+                    report.error.__cause__ = cause
             its = image.options.workers_of(member.machine, image.workers)
             missing = set(its) - {report.worker for report in found}
             if missing:
@@ -349,6 +380,8 @@ class Gathering:
 
     def close(self) -> None:
         """Nothing more comes, and nothing is listened to."""
+        if self._signs_of_life is not None:
+            self._signs_of_life.end()
         self._listener.close()
         for member in self.members:
             member.channel.close()

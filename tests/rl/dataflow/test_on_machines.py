@@ -12,6 +12,8 @@ import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.runs.machines import without_lost
+from reactors.rl.runs.train import TrainCall
 from tests.machines.lost import machine
 
 ALGORITHMS = pytest.mark.parametrize(
@@ -115,3 +117,19 @@ def test_training_that_has_no_checkpoint_says_so(tmp_path: Path) -> None:
             env_kwargs={"done": str(tmp_path / "done")}, machines=rx.Machines(count=2), on_machine_lost="resume",
         )  # fmt: skip
     assert any("there is no checkpoint to go on from" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("given", ["run", "run/checkpoints/000000000512", "run/checkpoints/000000000128"])
+def test_training_that_began_from_a_checkpoint_goes_on_in_the_folder_of_its_run(given: str, tmp_path: Path) -> None:
+    """Also where that checkpoint is gone since, for there are later ones."""
+    for steps in (256, 512):
+        (tmp_path / f"run/checkpoints/{steps:012d}").mkdir(parents=True)
+    lost = rx.MachineLost("machine 1 is lost")
+    lost.machines = frozenset({1})
+    before = TrainCall(
+        algorithm=rl.PPO(num_envs=4, horizon=16), env="CartPole-v1", total_steps=1024, workers=2,
+        machines=rx.Machines(count=2), resume=tmp_path / given, on_machine_lost="resume",
+    )  # fmt: skip
+    with pytest.warns(rx.ReactorWarning, match=f"last checkpoint in {tmp_path / 'run'} with 1 worker on 1 machine"):
+        now = without_lost(before, lost)
+    assert (now.resume, now.out, now.machines, now.workers) == (tmp_path / "run", None, None, 1)
