@@ -133,7 +133,6 @@ def run(
     not_in_a_reaction("rx.run")
     not_while_importing()
     workers = where_to_run(workers, backend, "rx.run")
-    check_pin(pin, workers, "rx.run")
     checked(seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
     if live not in (True, False, "attach"):
@@ -144,6 +143,7 @@ def run(
     different(record=record, replay=replay, journal=journal, trace=trace)
     if machines is not None:
         several(machines, backend)
+    check_pin(pin, workers, "rx.run", machines)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     reactor = main.main if isinstance(main, Graph) else whole(main)
     with claimed(reactor), contextlib.ExitStack() as stack:

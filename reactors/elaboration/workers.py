@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 from reactors.errors import ArgumentError
 from reactors_runtime._core import lib
@@ -18,6 +18,14 @@ Workers: TypeAlias = "int | Literal['auto']"
 Pin: TypeAlias = "bool | Literal['auto']"
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+
+class Spread(Protocol):
+    """`rx.Machines`: says how many of the workers run on this machine."""
+
+    def here(self, workers: int) -> int:
+        """Of so many."""
+        ...
 
 
 def counted(given: object, of: str) -> int:
@@ -37,11 +45,12 @@ def counted(given: object, of: str) -> int:
     return given
 
 
-def check_pin(pin: object, workers: int, of: str) -> None:
-    """Refuse what says nothing about cores, and workers that cannot have one each."""
+def check_pin(pin: object, workers: int, of: str, machines: Spread | None = None) -> None:
+    """Refuse what says nothing about cores, and workers on this machine that cannot have one each."""
     if not isinstance(pin, bool) and pin != "auto":
         raise ArgumentError(f"pin of {of} is {pin!r}; write True, False or 'auto'")
     cores = len(os.sched_getaffinity(0))
+    workers = workers if machines is None else machines.here(workers)
     if pin is True and workers > cores:
         raise ArgumentError(
             f"pin=True of {of} gives each worker a core of its own, and there are {workers} workers and "

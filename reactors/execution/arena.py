@@ -28,11 +28,12 @@ SPIN_NS = 2_000_000
 
 def options(workers: int, *, here: int | None = None, pin: Pin = "auto", **chosen: Any) -> RunOptions:
     """What was chosen, with what depends on the machine, where `here` of the workers run or all, and on the moment."""
-    spin = SPIN_NS if (workers if here is None else here) <= len(os.sched_getaffinity(0)) else 0
+    here = workers if here is None else here
+    spin = SPIN_NS if here <= len(os.sched_getaffinity(0)) else 0
     return RunOptions(
         spin=spin,
         epoch=time.time_ns() - time.monotonic_ns(),
-        cores=cores.in_order()[:workers] if pin is True else (),
+        cores=cores.in_order()[:here] if pin is True else (),
         moves_off=pin == "auto",
         steady=bool(chosen.get("trace")) and clocksource.counts_steadily(),
         **chosen,

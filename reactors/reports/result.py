@@ -185,7 +185,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str,
                 bell["max_lag_ns"] / 1e9,
                 engines.core(memory, worker),
                 int(bell["moves"]),
-                image.options.core(worker) is not None,
+                bool(image.options.cores),
                 image.options.machine_of[worker] if image.options.machine_of else 0,
             )
         )

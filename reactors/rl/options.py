@@ -150,13 +150,14 @@ class SharedOptions:
 
     def __post_init__(self) -> None:
         """Refuse what an option does not take, and options that do not go together. Raises `ArgumentError`."""
-        check_pin(self.pin, where_to_run(getattr(self, "workers", 1), self.backend, self.of), self.of)
+        workers = where_to_run(getattr(self, "workers", 1), self.backend, self.of)
         hints = types_of(type(self))  # type: ignore[arg-type]
         for each in fields(self):
             value, hint = getattr(self, each.name), hints.get(each.name, Any)
             if not accepts(hint, value):
                 wanted = each.metadata["wanted"] or words(without_none(hint))
                 raise ArgumentError(f"{each.name} of {self.of} is {value!r}; write {wanted}")
+        check_pin(self.pin, workers, self.of, getattr(self, "machines", None))
         self._check_device()
         Past.of(self.opponents)
         mode: Any = getattr(self, "mode", None)

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reactors as rx
+from reactors_runtime.settings import cores
 from tests.machines.lost import machine
 
 
@@ -352,6 +354,46 @@ def test_machines_come_together_by_two_commands(tmp_path: Path) -> None:
     assert (leads.returncode, joins.returncode) == (0, 0), errors + complaints
     assert there.split("\n")[:3] == ["said 0", "said 1", "said 2"]
     assert '"digest"' in out
+
+
+class Where(rx.Reactor):
+    """Where its worker may run."""
+
+    given = rx.Input(int)
+
+    def __init__(self) -> None:
+        self.cores: set[int] = set()
+
+    @rx.reaction(given)
+    def look(self) -> None:
+        self.cores = os.sched_getaffinity(0)
+
+
+class Apart(rx.Reactor):
+    def __init__(self) -> None:
+        self.source, self.where = Source(), Where()
+        self.source.out >> self.where.given
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_workers_stay_on_cores_of_their_own_machine(workers: int, tmp_path: Path) -> None:
+    """It has one, where this machine would have had another for that worker."""
+    token, core = tmp_path / "token", cores.in_order()[0]
+    token.write_text("a token of enough bytes\n")
+    address = f"127.0.0.1:{free_port()}"
+    joins = command("join", address, "--token-file", token, preexec_fn=partial(os.sched_setaffinity, 0, {core}))
+    machines = rx.Machines(count=2, listen=address, token_file=token, patience="60 s")
+    main = Apart()
+    given: dict[str, Any] = {"workers": workers, "pin": True, "placement": {"main.where": workers // 2}}
+    if workers == 2:
+        found = rx.run(main, machines=machines, fast=True, timeout="2 ms", **given)
+        assert main.where.cores == {core} == {found.workers[1].core}
+        assert found.workers[1].pinned
+        assert not joins.communicate(timeout=60)[1]
+    else:
+        with pytest.raises(rx.MachineError, match=r"machine 1 .* has gone again"):
+            rx.run(main, machines=machines, fast=True, timeout="2 ms", **given)
+        assert "pin=True gives each worker a core of its own; here would be 2 on 1" in joins.communicate(timeout=60)[1]
 
 
 def test_who_has_another_token_does_not_get_in(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def _train(given: TrainCall) -> Trained:
             algorithm, make, *spaces, options, learners=who, journal=journal,
             views=None if folder is None else folder.views, saving=saving, saved=saved,
         )  # fmt: skip
-        check_pin(options.pin, workers + len(training.beside), "rl.train")
+        check_pin(options.pin, workers + len(training.beside), "rl.train", options.machines)
         graph = rx.Graph(training)
         if saving is not None:
             saving.meta = {"program": {**program, "graph": _hash(graph)}}

@@ -112,6 +112,7 @@ def _counted(image: Image, worker: int) -> Iterator[tuple[int, int]]:
         (part.offsets["digests"], 8 * len(part.reactors)),
         (part.offsets["stats"], tables.STATS.itemsize * len(part.reactions)),
         (part.offsets["now"], tables.TAG.itemsize),
+        (ffi.offsetof("rx_image", "cores") + 4 * worker, 4),
         (image.at["bells"] + worker * tables.BELL.itemsize, tables.BELL.itemsize),
         (part.offsets["trace"] + ffi.offsetof("rx_trace", "tags_left_out"), 16 if image.options.trace else 0),
     ):

@@ -19,6 +19,7 @@ from reactors_runtime.machines.job import Job, MachineReport, Platform
 from reactors_runtime.machines.keeping import Keeping
 from reactors_runtime.machines.link import Link, say_goodbye
 from reactors_runtime.processes import workers
+from reactors_runtime.settings import cores
 
 if TYPE_CHECKING:
     from reactors_runtime.machines.encryption import Identity
@@ -62,6 +63,7 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
             raise Refused(rest[0])
         job, others = rest
         image: Image = pickle.loads(job.image)
+        _keep_on_own_cores(image, job.machine)
         with job.memory(image) as memory, Keeping(image, memory) as keeping:
             channel.send("ready")
             _answered(channel)  # "go": all have their share
@@ -88,6 +90,17 @@ def _answered(channel: Channel) -> tuple[Any, ...]:
         if message == ("how far",):
             channel.send("so far", time.monotonic_ns())
     return message
+
+
+def _keep_on_own_cores(image: Image, machine: int) -> None:
+    """Where workers stay on one core each, those of a machine that is no process beside the leading one, too."""
+    options, found = image.options, cores.in_order()
+    first, *others = options.workers_of(machine, image.workers)
+    if not options.cores or first < len(options.cores):
+        return
+    if len(found) <= len(others):
+        raise Refused(f"pin=True gives each worker a core of its own; here would be {1 + len(others)} on {len(found)}")
+    options.cores = (0,) * first + found[: 1 + len(others)]
 
 
 def _links(
