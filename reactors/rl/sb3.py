@@ -96,7 +96,7 @@ class VecEnv(Base):
         self._reset_options()
         self.reset_infos = [{} for _ in seeds]
         if all(each == options[0] for each in options):
-            obs, infos = self.envs.reset(seed=seeds, options=options[0] or None)
+            obs, infos = self.envs.reset(seed=seeds, options=options[0])
             listed = infos.get(APART, [])
         else:
             listed = []
@@ -178,7 +178,14 @@ class VecEnv(Base):
 
 
 class _Apart(VectorEnv):
-    """Leaves the infos of the environments unchanged; actions are one for each environment, never a batch of parts."""
+    """Leaves the infos of the environments unchanged; actions are one for each environment, never a batch of parts.
+
+    Where there are no options, environments are reset without, and not with an empty dict, as by `DummyVecEnv`.
+    """
+
+    @staticmethod
+    def _passed_on(options: dict[str, Any] | None) -> dict[str, Any] | None:
+        return options or None
 
     @staticmethod
     def _one_by_one(space: gym.Space[Any], actions: Any) -> list[Any]:

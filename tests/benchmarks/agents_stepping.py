@@ -103,7 +103,7 @@ def all_cores(variant: str) -> Iterator[Measure]:
 class Drawing:
     """Acts for the team of a rollout, as `TeamActing` does."""
 
-    opponents = None
+    opponents = memories = None
 
     def __init__(self, variant: str) -> None:
         self.draws, self.teams = draws(variant), [self]

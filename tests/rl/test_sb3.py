@@ -1,8 +1,10 @@
 """Stable-Baselines3 trains on rl.sb3.VecEnv as it does on its own DummyVecEnv."""
 
+import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -40,7 +42,7 @@ class Told(gym.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         super().reset(seed=seed)
         self.at = (options or {}).get("start", 0)
-        return self.look(), {"began": self.at, "seed": seed}
+        return self.look(), {"began": self.at, "seed": seed, "options": options}
 
     def step(self, action: Any) -> Any:
         self.at += 1
@@ -107,6 +109,33 @@ def test_seeds_and_options_are_used_once(pair: Any, options: Any) -> None:
     for _ in range(2):
         same(ours.reset(), theirs.reset())
         same(ours.reset_infos, theirs.reset_infos)
+
+
+class Doomed(Told):
+    """Ends its process at its second step, the first time; `file` knows of it."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file = file
+
+    def step(self, action: Any) -> Any:
+        if self.at == 1 and not self.file.exists():
+            self.file.touch()
+            os._exit(3)
+        return super().step(action)
+
+
+def test_after_a_process_died_the_infos_of_resets_are_those_of_the_episodes_that_began(tmp_path: Path) -> None:
+    envs = sb3.VecEnv([Told, partial(Doomed, tmp_path / "once")], workers=1, isolate=True, on_error="restart")
+    envs.reset()
+    envs.step([0, 0])
+    _, _, dones, infos = envs.step([0, 0])
+    assert dones.all()
+    for info, begun in zip(infos, envs.reset_infos, strict=True):
+        assert "ended with exit status 3" in info["restarted"]
+        assert info["terminal_observation"]["at"] == 1
+        assert (begun["began"], begun["seed"], begun["restarted"]) == (0, None, info["restarted"])
+    envs.close()
 
 
 def test_environments_are_asked_by_index(pair: Any) -> None:

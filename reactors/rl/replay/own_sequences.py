@@ -23,8 +23,8 @@ class OwnSequences:
     """Cuts what `own` makes of joint transitions into sequences of `length`, of which one begins every `period` steps.
 
     Each stream of own steps has sequences of its own, which go on over ends of episodes. Of what an agent remembers, a
-    sequence has that of its first step in it. What is not yet long enough waits in `rows` (length, streams), of which
-    `n` (streams,) steps are there.
+    sequence has that of its first step in it, or of the one before that leads to it. What is not yet long enough waits
+    in `rows` (length, streams), of which `n` (streams,) steps are there.
     """
 
     def __init__(self, own: OwnSteps, length: int, period: int) -> None:
@@ -72,11 +72,14 @@ class OwnSequences:
 
 
 def first_memories(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """What agents remembered before the first step of sequences (n, steps) in which they acted."""
+    """What agents remembered before the first step of sequences (n, steps) that asks for it.
+
+    There they act, or what follows is judged by what they would do: they may wait until after the last step.
+    """
     memories: NDArray[np.float32] = rows[MEMORY]
     if "acted" not in (rows.dtype.names or ()):  # a step is of one agent
         return memories[:, 0]
-    first = rows["acted"].argmax(1)  # (n, agents)
+    first = (rows["acted"] | rows["next_acted"]).argmax(1)  # (n, agents)
     n, agents = first.shape
     found: NDArray[np.float32] = memories[np.arange(n)[:, None], first, np.arange(agents)]
     return found

@@ -83,6 +83,8 @@ class OwnSteps:
             unknown = self.waiting & step["truncated"] & ~acts_next
             for name in self.seen:
                 rows[name][unknown] = rows[name.removeprefix("next_")][unknown]
+            if "next_acted" in self.seen and "terminations" in self.ends:  # of those whose own end is known, none
+                rows["next_acted"][unknown] &= ~rows["terminations"][unknown]
             complete = self.waiting & (acts_next | step["terminated"] | step["truncated"])
             self.waiting &= ~complete
             found.append(rows[complete])

@@ -57,7 +57,7 @@ class MultiAgentVectorEnv:
                               end, the last observation of that episode
     ["ended"]                 whether the environment's episode is over for all, and another one has begun, bool
                               (num_envs,); agents that were waiting see the end only here
-    ["episodes"]              an `rl.Episode` for each of these
+    ["episodes"]              an `rl.Episode` for each of these; none for those that were lost with a process
     ["state"], ["next_state"] with `with_state`: the `state()` that belongs to observations, and to next_observations,
                               float32 (num_envs, size)
     ["info"]                  the infos that belong to observations, {environment: {agent: info}}, without masks
@@ -243,12 +243,13 @@ class MultiAgentVectorEnv:
         self._run.close(0.0)
         self._lost += n
         self._run = run = self._started(seeds)
-        run.order("reset", [None if seed is None else seed_of(seed, self._lost) for seed in seeds])
+        replies = run.order("reset", [None if seed is None else seed_of(seed, self._lost) for seed in seeds])
+        told = dict(each for reply in replies for each in reply)  # with the episodes that begin
         latest = self._latest = run.beat.batch
         latest["next_observations"], latest["ended"] = before["observations"], True
         if self._layout.with_state:
             latest["next_state"] = before["state"]
-        infos: Infos = [(i, {"restarted": str(error)}) for i in range(n)]
+        infos: Infos = [(i, {**told.get(i, {}), "restarted": str(error)}) for i in range(n)]
         shape = before["present"].shape
         ends = np.zeros(shape, bool), before["present"].copy()
         return self._observations("observations"), np.zeros(shape), *ends, self._infos(infos)

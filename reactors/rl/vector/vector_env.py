@@ -189,12 +189,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         n = self.num_envs
         self._lost += n
         self._run = run = self._started(seeds)
-        run.order("reset", [None if seed is None else seed_of(seed, self._lost) for seed in seeds], None, None)
+        again = [None if seed is None else seed_of(seed, self._lost) for seed in seeds]
+        told = dict(each for reply in run.order("reset", again, None, None) for each in reply)
         why = {"restarted": str(error)}
         infos: Infos = [(i, dict(why)) for i in range(n)]
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             before = self._observations()
-            infos = [(i, {"final_info": dict(why), "final_obs": last[i], **why}) for i in range(n)]
+            infos = [(i, {"final_info": dict(why), "final_obs": last[i], **told.get(i, {}), **why}) for i in range(n)]
         else:
             run.order("finish")
         ended = np.zeros(n, bool), np.ones(n, bool)
@@ -286,7 +287,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if options is not None and "reset_mask" in options:
             options = dict(options)
             mask = batches.checked_mask(options.pop("reset_mask"), n)
-        self._run.beat.next_order = ("reset", seeds, options, mask)
+        self._run.beat.next_order = ("reset", seeds, self._passed_on(options), mask)
         self._run.seeds = [old if new is None else new for old, new in zip(self._run.seeds, seeds, strict=True)]
         self._sent()
 
@@ -481,6 +482,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _listed(self, space: gym.Space[Any], n: int, actions: Any) -> list[Any]:
         return batches.listed(self._one_by_one, space, self.single_action_space, n, actions)
+
+    @staticmethod
+    def _passed_on(options: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The options with which environments are reset."""
+        return options
 
     @staticmethod
     def _one_by_one(space: gym.Space[Any], actions: Any) -> list[Any]:

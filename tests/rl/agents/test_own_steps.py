@@ -65,16 +65,18 @@ def of_all(rows: Any, e: int) -> list[dict[str, Any]]:
     """What all did in environment e: where none acts, what is given is of the step before."""
     found: list[dict[str, Any]] = []
     step: dict[str, Any] | None = None
+    dead: Any = False
     for row in rows[:, e]:
         if row["acted"].any():
             step = {**{name: row[name] for name in ("obs", "action", "acted")}, "reward": np.float32(0)}
         if step is None:
             continue
         step["reward"] += row["reward"]
+        dead = row["terminations"] if row["acted"].any() else dead | row["terminations"]
         if row["next_acted"].any() or row["terminated"] or row["truncated"]:
             last = {name: row[name] for name in ("next_obs", "next_acted", "terminated", "truncated")}
             if row["truncated"] and not row["next_acted"].any():
-                last |= {"next_obs": step["obs"], "next_acted": step["acted"]}
+                last |= {"next_obs": step["obs"], "next_acted": step["acted"] & ~dead}  # the dead do not go on
             found.append({**step, **last})
             step = None
     return found
@@ -100,6 +102,13 @@ def test_steps_are_those_of_one_after_the_other(seed: int, apart: bool) -> None:
         for found, step in zip(mine, wanted, strict=True):
             for name, value in step.items():
                 np.testing.assert_array_equal(found[name], value)
+
+
+def test_who_died_does_not_go_on_where_the_others_are_broken_off_while_they_wait() -> None:
+    rows = np.zeros((2, 1), JOINT)
+    rows["acted"][0], rows["terminations"][0, :, 0], rows["truncated"][1] = True, True, True
+    kept, _ = OwnSteps(JOINT, 1, apart=False).add(rows)
+    assert kept["next_acted"].tolist() == [[False, True, True]]
 
 
 def test_what_is_played_says_who_acts_next() -> None:

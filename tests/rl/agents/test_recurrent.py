@@ -14,10 +14,12 @@ import torch
 from reactors import rl
 from reactors.errors import ReactionError
 from reactors.rl.algorithms.agents.ippo import RecurrentIPPOLearning
-from reactors.rl.replay.own_sequences import OwnSequences
+from reactors.rl.dataflow.agents.experience import team_memory
+from reactors.rl.replay.own_sequences import OwnSequences, first_memories
 from reactors.rl.replay.own_steps import OwnSteps
 from tests.rl.agents.comers import Comers
 from tests.rl.agents.going_on import assert_it_goes_on
+from tests.rl.agents.test_losses import played, tictactoe
 from tests.rl.agents.test_own_steps import invented
 
 if TYPE_CHECKING:
@@ -130,7 +132,6 @@ def test_sequences_are_those_of_each_stream_by_itself(apart: bool) -> None:
     for name in plain.dtype.names:
         rows[name] = plain[name]
     rows["memory"] = rng.normal(size=rows["memory"].shape)
-    rows["memory"][~rows["acted"]] = 0
     length, period = 5, 3
     steps, streams = OwnSteps(rows.dtype, 2, apart=apart).add(rows)
     cut, found = OwnSequences(OwnSteps(rows.dtype, 2, apart=apart), length, period), []
@@ -153,9 +154,33 @@ def test_sequences_are_those_of_each_stream_by_itself(apart: bool) -> None:
         if apart:
             np.testing.assert_array_equal(mine["memory"], sequence["memory"][0])
         for i in [] if apart else range(3):
-            acted = np.flatnonzero(sequence["acted"][:, i])
-            if len(acted):
-                np.testing.assert_array_equal(mine["memory"][i], sequence["memory"][acted[0], i])
+            asked = np.flatnonzero(sequence["acted"][:, i] | sequence["next_acted"][:, i])
+            if len(asked):
+                np.testing.assert_array_equal(mine["memory"][i], sequence["memory"][asked[0], i])
+
+
+@pytest.mark.parametrize("make", [tictactoe, comers], ids=["tictactoe", "comers"])
+def test_who_waits_through_a_sequence_goes_on_with_what_it_remembers(make: Any) -> None:
+    algorithm = rl.VDN(
+        num_envs=1, horizon=40, recurrent=WIDTH, hidden=(4,), sequence=1, burn_in=0, batch_size=1, capacity=100
+    )
+    _, _, rows = played(algorithm, make, 3)
+    _, cut = team_memory(algorithm, rows.dtype)
+    kept, row = cut.add(rows)[0], rows[:, 0]  # of each step one, since someone acts in each
+    over = (row["terminated"] | row["truncated"])[:-1, None]
+    waits = row["next_acted"][:-1] & ~row["acted"][:-1] & ~over
+    remembered = row["memory"][1:][waits]  # with which they act
+    assert remembered.any(1).sum() > 5
+    np.testing.assert_array_equal(kept["memory"][: len(waits)][waits], remembered)
+    ended = (row["terminations"] | row["truncations"])[:-1]
+    assert ended.any()
+    assert not row["memory"][1:][ended].any()
+
+
+def test_who_is_broken_off_while_waiting_is_judged_by_what_it_remembered_and_not_by_the_next_episode() -> None:
+    rows = np.zeros((1, 2), [("acted", "?", (1,)), ("next_acted", "?", (1,)), ("memory", "f4", (1, 2))])
+    rows["next_acted"], rows["acted"][0, 1], rows["memory"][0, 0] = True, True, 3
+    np.testing.assert_array_equal(first_memories(rows), [[[3, 3]]])
 
 
 def test_a_trained_policy_remembers_until_it_is_reset() -> None:

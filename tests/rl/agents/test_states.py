@@ -52,7 +52,7 @@ class Steady(pettingzoo.ParallelEnv[Any, Any, Any]):
 class Still:
     """Acts for all, and always does the same."""
 
-    opponents = None
+    opponents = memories = None
 
     def __init__(self, teams: Any) -> None:
         self.teams = [self] * len(teams)

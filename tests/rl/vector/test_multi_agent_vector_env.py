@@ -383,6 +383,10 @@ class Breaking(Comers):
         return {**answer[0], "stranger": np.zeros(3)}, *answer[1:]
 
 
+class BreakingAloud(Breaking, Telling):
+    """The same, and says something."""
+
+
 def three_steps(envs: rl.MultiAgentVectorEnv) -> Any:
     envs.reset(seed=6)
     return [envs.step(np.zeros((4, 3), int)) for _ in range(3)][-1]
@@ -443,13 +447,15 @@ def test_a_process_that_dies_is_reported_or_all_are_made_again() -> None:
     with pytest.raises(rx.WorkerDied, match=r"rl.MultiAgentVectorEnv: .* in environment 2 \(seed 8\), ended with"):
         three_steps(envs)
     envs.close()
-    envs = rl.MultiAgentVectorEnv(partial(Breaking, "dies"), num_envs=4, workers=2, on_error="restart")
+    envs = rl.MultiAgentVectorEnv(partial(BreakingAloud, "dies"), num_envs=4, workers=2, on_error="restart")
     _, rewards, terminated, truncated, infos = three_steps(envs)
     assert truncated.any(1).all()
     assert not terminated.any()
     assert not rewards.any()
     assert infos["ended"].all()
     assert sorted(infos["restarted"]) == [0, 1, 2, 3]
+    assert infos["episodes"] == []  # how they went was known in the process alone
+    assert {e: [*told.values()] for e, told in infos["info"].items()} == {e: [{"at": 0}] for e in range(4)}
     assert envs.restarts == 4
     envs.step(np.zeros((4, 3), int))
     envs.close()

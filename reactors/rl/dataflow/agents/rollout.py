@@ -14,13 +14,14 @@ from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader, rows_writer, writer
 from reactors.rl.errors import NotFiniteError, SimulationError
+from reactors.rl.replay.sequences import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from reactors.rl.contract.agents import MultiAgent
+    from reactors.rl.contract.agents import Memories, MultiAgent
     from reactors.rl.dataflow.agents.acting import TeamActing
     from reactors.rl.envs.agents.cast import Cast, Team
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
@@ -32,7 +33,7 @@ class AgentsRollout:
     """Environments with many agents, numbered from `first_env`, that are played into the rows of a round.
 
     There are rows for each team, (horizon, environments) of joint transitions. An agent that is absent has none there:
-    `acted` says so, and they are not read.
+    `acted` says so, and they are not read, but for what it remembers.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class AgentsRollout:
         for t in range(self.shape[0]):
             for view, team in zip(self.views, acting.teams, strict=True):
                 seen = view.see(t, self.simulations)
+                view.remember(t, team.memories)
                 if len(seen):
                     view.choose(t, *team.act(seen, number))
             of_others = None if opponents is None else opponents.act(self.simulations, number)
@@ -234,6 +236,11 @@ class _TeamRows:
             return
         for (j, _), each in zip(agents, seen, strict=True):
             self.put(block, j, each)
+
+    def remember(self, t: int, memories: Memories | None) -> None:
+        """Write what agents remember, also those that wait: what they do next may be judged by it."""
+        if memories is not None and MEMORY in self.fields:
+            self.fields[MEMORY][t] = memories
 
     def choose(self, t: int, actions: NDArray[Any], remembered: Mapping[str, NDArray[Any]]) -> None:
         """What they do, and what the policy remembers of it."""
