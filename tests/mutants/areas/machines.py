@@ -99,6 +99,12 @@ MISTAKES = (
         PROGRAMS,
         (
             Mistake(
+                "a value arrives by a clock that is behind before it was sent",
+                "if (!w->image->fast)  ",
+                "if (0)  ",
+                "tests/machines/test_logs.py::test_nothing_arrives_before_it_was_sent_where_clocks_differ",
+            ),
+            Mistake(
                 "a message is gone before the head is lowered",
                 "        rx__publish(w, w->in_tag ? p->head : rx__least(p->head, rx__own_next(w)), p->line->passed, p->line->rank);\n        rx__put(&ring->head, tail);\n        rx__publish(w, p->head, p->line->passed, p->line->rank);\n",
                 "        rx__put(&ring->head, tail);\n        rx__publish(w, w->in_tag ? p->head : rx__least(p->head, rx__own_next(w)), p->line->passed, p->line->rank);\n",

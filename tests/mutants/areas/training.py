@@ -241,6 +241,39 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/rl/encoding/unchanging.py",
+        "tests/rl/envs/test_env_state.py",
+        (
+            Mistake(
+                "what a function has by defaults is not looked at",
+                "(*_cells(value), *(value.__defaults__ or ()), *named.values())",
+                "(*_cells(value), *named.values())",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/envs/env_state.py",
+        "tests/rl/envs/test_env_state.py",
+        (
+            Mistake(
+                "a list that is as it was is written all the same",
+                "if not _is_same(parts, [*found]):",
+                "if True:",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/replay/own_sequences.py",
+        "tests/rl/agents/test_recurrent.py",
+        (
+            Mistake(
+                "who acts right after a sequence has forgotten all",
+                '(rows["acted"] | rows["next_acted"]).argmax(1)',
+                'rows["acted"].argmax(1)',
+            ),
+        ),
+    ),
+    Mistakes(
         "reactors/rl/encoding/state.py",
         "tests/rl/envs/test_env_state.py tests/rl/checkpoints/test_checkpoint.py reactors/rl/encoding/state.py",
         (
