@@ -102,7 +102,7 @@ def hasty(tmp_path: Path) -> Iterator[dict[str, Any]]:
 def test_who_has_its_share_waits_for_the_others_to_have_theirs(
     hasty: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To send it takes long over a slow network; meanwhile nobody can be linked with the one that leads."""
+    """Over a slow network a share takes long to send. Until all are sent, the leading machine accepts no links."""
     send = Channel.send
 
     def slowly(channel: Channel, *message: Any, **options: Any) -> None:

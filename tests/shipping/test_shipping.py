@@ -518,11 +518,17 @@ def test_a_bound_reaction_can_be_kept_and_called() -> None:
 # Reactions in C.
 
 
+def in_c(body: Any) -> Any:
+    """A function (data, present, state), compiled."""
+    numba = pytest.importorskip("numba")
+    types = numba.types
+    return numba.cfunc(types.void(types.CPointer(types.voidptr), types.voidptr, types.voidptr))(body)
+
+
 def test_a_c_function_of_a_library_runs_in_a_worker_and_its_state_comes_back() -> None:
     numba = pytest.importorskip("numba")
-    signature = numba.types.void(*[numba.types.CPointer(numba.types.voidptr)] * 1, *[numba.types.voidptr] * 2)
 
-    @numba.cfunc(signature)  # type: ignore[untyped-decorator]
+    @in_c
     def count(data: Any, present: Any, state: Any) -> None:
         numba.carray(state, 1, np.int64)[0] += 1
 
@@ -547,10 +553,7 @@ def test_a_c_function_of_a_library_runs_in_a_worker_and_its_state_comes_back() -
 
 
 def test_what_a_c_function_only_reads_may_be_read_only() -> None:
-    numba = pytest.importorskip("numba")
-    signature = numba.types.void(*[numba.types.CPointer(numba.types.voidptr)] * 1, *[numba.types.voidptr] * 2)
-
-    @numba.cfunc(signature)  # type: ignore[untyped-decorator]
+    @in_c
     def nothing(data: Any, present: Any, state: Any) -> None:
         pass
 

@@ -156,6 +156,15 @@ class _Made:
         self.taken[id(now)] = now
         return True
 
+    def place(self, fresh: Any, now: Any) -> Any:
+        """Where a list, deque or dict goes on: in what is there already, for others may hold it, too, or in `fresh`."""
+        alike = type(now) is type(fresh) and all(
+            getattr(now, name, None) == getattr(fresh, name, None) for name in ("maxlen", "default_factory")
+        )
+        found = now if alike and self.take(now) else fresh
+        self.things.append(found)
+        return found
+
     def kind(self, name: str, now: Any) -> Any:
         """The class of this name: that of what is there now, or one in the module of the environment."""
         if type(now).__qualname__ == name:
@@ -324,10 +333,7 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
     if type(value) is tuple:
         return tuple(_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True))
     if type(value) in {list, deque}:
-        found: Any = [] if type(value) is list else deque(maxlen=value.maxlen)
-        if type(now) is type(value) and getattr(now, "maxlen", None) == getattr(value, "maxlen", None):
-            found = now if made.take(now) else found  # others may hold it, too
-        made.things.append(found)
+        found = made.place([] if type(value) is list else deque(maxlen=value.maxlen), now)
         parts = [_lively(part, before, made) for part, before in zip(value, _places(now, len(value)), strict=True)]
         if not _is_same(parts, [*found]):
             found.clear()
@@ -344,12 +350,7 @@ def _lively(value: Any, now: Any, made: _Made) -> Any:
     if "member" in value:
         return made.kind(value["kind"], now)[value["member"]]
     if "items" in value:
-        items = _map(value, now)
-        if type(now) is type(items) and getattr(now, "default_factory", None) is getattr(
-            items, "default_factory", None
-        ):
-            items = now if made.take(now) else items  # others may hold it, too
-        made.things.append(items)
+        items = made.place(_map(value, now), now)
         before = now if isinstance(now, (dict, MappingProxyType)) else {}
         entries = {key: _lively(part, before.get(key), made) for key, part in value["items"]}
         if not _is_same([*entries, *entries.values()], [*items, *items.values()]):

@@ -38,9 +38,7 @@ class RunOptions:
     timeout: int | None = None  # ns
     spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
     by_hand: Sequence[str] = ()  # paths of reactors that users have put on workers; only a trace says so
-    cores: tuple[
-        int, ...
-    ] = ()  # where workers stay, the first ones on this computer; none: wherever the system puts them
+    cores: tuple[int, ...] = ()  # where the workers of this computer stay; none: wherever the system puts them
     moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects
     machine_of: tuple[int, ...] = ()  # the machine of each worker; none: there is one
