@@ -5,6 +5,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 from collections.abc import Sequence
 
 PATIENCE_S = 60.0
@@ -19,6 +20,9 @@ def typed(program: str, *arguments: str, moves: Sequence[tuple[str, str]] = ()) 
     Each of `moves` is what to wait for, and what to type then; "\\x03" is Ctrl-C.
     """
     ours, theirs = pty.openpty()
+    settings = termios.tcgetattr(theirs)
+    settings[3] |= termios.NOFLSH  # else Ctrl-C also discards what is on its way to the terminal
+    termios.tcsetattr(theirs, termios.TCSANOW, settings)
     with subprocess.Popen(
         [sys.executable, "-c", _TERMINAL + program, *arguments],
         stdin=theirs,
