@@ -220,6 +220,11 @@ class PolicyGradientLearning(Learning):
         if self.rewarded is not None:
             self.rewarded.load_state_dict(state["rewarded"])
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """The returns of these environments begin again, where they scale rewards."""
+        if self.rewarded is not None:
+            self.rewarded.sums[broken_off] = 0
+
 
 # ---- what tells one that learns from one that does not: in every row of the journal ----
 

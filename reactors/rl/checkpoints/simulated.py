@@ -41,14 +41,14 @@ def simulation_form(simulation: Simulation) -> dict[str, Any]:
     return {**counters, "observations": simulation.observations, "envs": [], "hidden": []}
 
 
-def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> str:
+def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> tuple[list[bool], str]:
     """Continue; the environments of `simulation` are made and reset already.
 
-    Returns why an environment cannot go on that has told its state; it begins a new episode, too.
+    Returns which of them begin new episodes, and why one of these cannot go on that has told its state.
     """
     for name in _COUNTERS:
         setattr(simulation, name, copy(state[name]))
-    why = ""
+    begun, why = [True] * len(simulation.envs), ""
     for i, (env, seed) in enumerate(zip(state["envs"], simulation.seeds, strict=True)):
         if env is not None:
             try:
@@ -58,6 +58,7 @@ def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> str:
                 simulation.make_again(i)  # a part of its state is restored
             else:
                 simulation.observations[i] = state["observations"][i]
+                begun[i] = False
                 continue
         simulation.reset(i, seed=None if seed is None else seed_of(seed, simulation.steps))
-    return why
+    return begun, why

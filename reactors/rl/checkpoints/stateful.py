@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 class Stateful(rx.Reactor):
     """A reactor that a checkpoint can save.
 
     `restored` is the state that it continues from, until that is loaded at the start, and `checkpoint` is where it was
-    saved; `unrestored` says why the state of an environment could not be restored. `first` is the time, in ns, of the
-    first round; 0 but for a program that goes on from a checkpoint.
+    saved; `unrestored` says why the state of an environment could not be restored. `broken_off` says which environments
+    of the run did not tell their state, and so begin new episodes: bool (environments,); None if all told it. `first`
+    is the time, in ns, of the first round; 0 but for a program that goes on from a checkpoint.
     """
 
     save = rx.Input(bool)
@@ -31,6 +35,7 @@ class Stateful(rx.Reactor):
     offered(save, state)
     restored: Any = None
     checkpoint: Path | None = None
+    broken_off: NDArray[np.bool_] | None = None
     first: int = 0
     unrestored: str = ""
 

@@ -113,6 +113,12 @@ class Learning(ABC):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume from a `state_dict`."""
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:  # noqa: B027 - most wait for nothing
+        """After `load_state_dict`: these environments begin new episodes, for their state could not be saved.
+
+        What waits for more of their last episodes is to be given up; `broken_off` is bool (environments of a batch,).
+        """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):

@@ -12,7 +12,6 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.contract.algorithm import Policy
-from reactors.rl.networks.recurrent import forget
 from reactors.rl.public import public
 from reactors.rl.replay.sequences import STATE
 
@@ -86,4 +85,4 @@ class Playing:
     def ended(self, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]) -> None:
         """Reset the states of environments whose episode has ended; both arguments are bool (n,)."""
         if self.states is not None:
-            forget(self.states, terminated, truncated)
+            self.states[terminated | truncated] = 0.0

@@ -8,7 +8,6 @@ from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.encoding.state import count
 from reactors.rl.learning.latest import ALL
-from reactors.rl.networks.recurrent import forget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,9 +97,10 @@ class Acting:
         self.chosen.noted(remembered, self.remembered, n)
         return self.chosen.checked(actions, n, "act"), remembered
 
-    def ended(self, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_], part: int = 0) -> None:
-        """Of a recurrent policy: forget the episodes of this part that have just ended so; bool (environments,)."""
-        forget(self.states[part], terminated, truncated)
+    def forget(self, over: NDArray[np.bool_], part: int = 0) -> None:
+        """Of a recurrent policy: forget the episodes of this part that are over; bool, in the first dimensions."""
+        if self.states:
+            self.states[part][over] = 0.0
 
     def age(self, number: int) -> int:
         """How many rounds old the weights are in round `number`."""

@@ -64,6 +64,7 @@ class Actor(Stateful):
         self.rollout.load_state_dict(state)
         self.unrestored = self.rollout.unrestored
         self.acting.load_state_dict(state)
+        self.acting.forget(self.rollout.begun)
 
     def load(self) -> None:
         """Play the next rounds with newer weights."""

@@ -84,7 +84,16 @@ class Experience(Stateful):
         self.buffer.load_state_dict(state["buffer"])
         if self.cut is not None:
             self.cut.load_state_dict(state["sequences"])
+        if self.broken_off is not None:
+            self.break_off(self.broken_off)
         self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
+
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """Have nothing that waits be joined to the new episodes of these environments."""
+        if self.cut is not None:
+            self.cut.break_off(broken_off)
+        if self.buffer._n_step is not None:
+            self.buffer._n_step.give_up(np.repeat(broken_off, self.buffer.config.num_envs // len(broken_off)))
 
     def answer(self) -> None:
         """New priorities for the batches of a round."""

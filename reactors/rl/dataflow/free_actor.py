@@ -87,11 +87,14 @@ class FreeActor(Actor):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         super().load_state_dict(state)
+        begun = self.rollout.begun
         if self.sequences is not None:
             self.sequences.load_state_dict(state["sequences"])
+            self.sequences.break_off(begun)
         n_step, streams = self._n_step()
         if n_step is not None and "n_step" in state:
             n_step.restore_of(streams, state["n_step"])
+            n_step.give_up(begun, streams.start)
 
     def close(self) -> None:
         """Also let go of the memory, which is not this actor's."""

@@ -96,6 +96,10 @@ class InferenceServer(Stateful):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         self.acting.load_state_dict(state)
+        if self.broken_off is not None:
+            of_simulators = self.broken_off.reshape(len(self.initial), -1)
+            for part in range(self.parts):
+                self.acting.forget(of_simulators[:, part :: self.parts].reshape(-1), part)
 
     def load(self) -> None:
         """Choose by newer weights from the next round on."""
@@ -125,7 +129,7 @@ class InferenceServer(Stateful):
         seen[:] = self.observations.array.reshape(seen.shape)
         if self.acting.remembers:
             ended = self.ended.array.reshape(-1)
-            self.acting.ended(ended["terminated"], ended["truncated"], part)
+            self.acting.forget(ended["terminated"] | ended["truncated"], part)
         if t < self.horizon:
             self.choose(part)
         else:

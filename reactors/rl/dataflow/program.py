@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.checkpoints.checkpoint import Saving
@@ -332,13 +333,24 @@ class Training(rx.Reactor):
         if self.memory is not None:  # before any actor writes
             with going_on(saved.path, "the state of learners[0]"):
                 self.memory.load_state_dict(saved.states["learners[0]"]["buffer"])
+        broken_off = self._broken_off(saved)
         for name, reactor in self._stateful().items():
             with going_on(saved.path, f"the state of {name}"):
                 reactor.restored = saved.states[name]
-            reactor.checkpoint, reactor.first = saved.path, first
+            reactor.checkpoint, reactor.first, reactor.broken_off = saved.path, first, broken_off
         for name in ("to_evaluate", "to_show"):
             if hasattr(self, name):
                 getattr(self, name).first = first
+
+    def _broken_off(self, saved: Saved) -> NDArray[np.bool_] | None:
+        """Which environments did not tell their state, if there are any."""
+        found = []
+        for name, reactor in self._stateful().items():
+            if (rollout := getattr(reactor, "rollout", None)) is not None:
+                with going_on(saved.path, f"the state of {name}"):
+                    found.append(rollout.broken_off(saved.states[name]))
+        every = np.concatenate(found)
+        return every if every.any() else None
 
     def _save(self, saving: Saving, slack: int, steps: int) -> None:
         reactors, first = self._stateful(), self.journal.first // ROUND

@@ -79,9 +79,21 @@ class Rollout:
         return {"simulations": [simulation_form(each) for each in self.simulations]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave; `unrestored` says why an environment could not."""
-        found = [restore_simulation(*each) for each in zip(self.simulations, state["simulations"], strict=True)]
-        self.unrestored = next(filter(None, found), "")
+        """Continue from what `state_dict` gave; `unrestored` says why an environment could not.
+
+        `begun` says which of them have begun new episodes, whatever the reason: bool (environments,).
+        """
+        self.begun, self.unrestored = np.zeros(self.shape[1], np.bool_), ""
+        for part, each in enumerate(zip(self.simulations, state["simulations"], strict=True)):
+            self.begun[part :: self.parts], why = restore_simulation(*each)
+            self.unrestored = self.unrestored or why
+
+    def broken_off(self, state: Mapping[str, Any]) -> NDArray[np.bool_]:
+        """Of what `state_dict` gave: which environments did not tell their state, bool (environments,)."""
+        found = np.zeros(self.shape[1], np.bool_)
+        for part, each in enumerate(state["simulations"]):
+            found[part :: self.parts] = [env is None for env in each["envs"]]
+        return found
 
     def observations(self, part: int = 0) -> NDArray[Any]:
         """What to act on next in the environments of this part."""
@@ -99,7 +111,7 @@ class Rollout:
         for t in range(len(rows)):
             self.step(t, *acting.act(self.observations(), number))
             if acting.remembers:
-                acting.ended(rows["terminated"][t], rows["truncated"][t])
+                acting.forget(rows["terminated"][t] | rows["truncated"][t])
         return self.finish(number)
 
     def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:

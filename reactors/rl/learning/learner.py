@@ -196,6 +196,9 @@ class Learner(Stateful):
         """Continue from there, and have weights that were on their way sent again."""
         assert self.seeded is not None
         self.learning.load_state_dict(state["learning"])
+        if self.broken_off is not None:
+            part, n = self.bank_index if self.parts > 1 else 0, len(self.broken_off) // self.parts
+            self.learning.break_off(self.broken_off[n * part : n * (part + 1)])
         self.seeded.load_state_dict(state["draws"])
         self.seconds = state["seconds"]
         last = self.first - ROUND * (self.sent.maxlen or 0)

@@ -33,17 +33,6 @@ def width_of(recurrent: int | bool) -> int:
     return recurrent * WIDTH if isinstance(recurrent, bool) else recurrent
 
 
-def forget(states: NDArray[np.float32], terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]) -> None:
-    """Set the states to zero where an episode has just ended; `states` are (environments, width).
-
-    >>> states = np.ones((3, 2), np.float32)
-    >>> forget(states, np.array([True, False, False]), np.array([False, False, True]))
-    >>> states.tolist()
-    [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
-    """
-    states[terminated | truncated] = 0.0
-
-
 class GRU(nn.GRUCell):
     """A gated recurrent unit that can go through sequences; initial matrices are orthogonal, biases are zero.
 

@@ -98,3 +98,7 @@ class NStep:
             raise StateError("n_step.counts has more steps than can wait")
         for name, array in into.items():
             array[...] = state[name]
+
+    def give_up(self, broken_off: NDArray[np.bool_], first: int = 0) -> None:
+        """Forget the waiting rows of streams whose episodes go on no more; bool (streams,), from the `first` on."""
+        self._counts[first : first + len(broken_off)][broken_off] = 0

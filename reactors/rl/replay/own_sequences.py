@@ -58,6 +58,11 @@ class OwnSequences:
             made[name] = first_memories(rows) if name == MEMORY else rows[name]
         return made
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """Give up what waits in environments whose episodes go on no more; bool (environments,)."""
+        self.own.break_off(broken_off)
+        self.n.reshape(self.own.rows.shape)[broken_off] = 0
+
     def state_dict(self) -> dict[str, Any]:
         """What waits, as steps and for them."""
         rows = {name: self.rows[name].copy() for name in self.dtype.names or ()}

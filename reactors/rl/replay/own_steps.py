@@ -101,6 +101,10 @@ class OwnSteps:
         steps["agent"] = np.arange(agents)
         return steps
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """Give up what waits in environments whose episodes go on no more; bool (environments,)."""
+        self.waiting[broken_off] = False
+
     def state_dict(self) -> dict[str, Any]:
         """What waits."""
         names = self.dtype.names or ()

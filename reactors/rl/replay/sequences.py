@@ -78,6 +78,12 @@ class Sequences:
             made[name] = self.rows[name][0] if name == STATE else self.rows[name].swapaxes(0, 1)
         return made
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """Let the last waiting steps of environments be the last of their episodes; bool (environments,)."""
+        if self.n:
+            last = self.rows[self.n - 1]
+            last["truncated"] |= broken_off & ~last["terminated"]
+
     def state_dict(self) -> dict[str, Any]:
         """The waiting steps."""
         return {"n": self.n, "rows": {name: self.rows[name].copy() for name in self.rows.dtype.names or ()}}

@@ -29,6 +29,28 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/rl/dataflow/experience.py",
+        "tests/rl/checkpoints/test_broken_off.py",
+        (
+            Mistake(
+                "waiting steps are joined to a new episode after a resume",
+                "            self.break_off(self.broken_off)\n",
+                "            pass\n",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/dataflow/actor.py",
+        "tests/rl/checkpoints/test_broken_off.py",
+        (
+            Mistake(
+                "a policy remembers an episode that was broken off by a resume",
+                "        self.acting.forget(self.rollout.begun)\n",
+                "",
+            ),
+        ),
+    ),
+    Mistakes(
         "reactors/rl/learning/learner.py",
         "tests/rl/algorithms/test_own_algorithm.py",
         (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),

@@ -60,6 +60,11 @@ class HeldSteps:
         for name, values in own.items():
             self.rows[name] = values[which][order]
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """Give up what is held of environments whose episodes go on no more; bool (environments,)."""
+        self.rows = self.rows[~broken_off[self.there.nonzero()[0]]]
+        self.there[broken_off] = False
+
     def state_dict(self) -> dict[str, Any]:
         """The held steps."""
         return {"there": self.there.copy(), "rows": {name: self.rows[name] for name in self.rows.dtype.names or ()}}

@@ -228,6 +228,11 @@ class IPPOLearning(PPOLearning):
             self.returned.load_state_dict(state["returned"])
             self.scale_values()
 
+    def break_off(self, broken_off: NDArray[np.bool_]) -> None:
+        """Also the held steps are given up."""
+        super().break_off(broken_off)
+        self.held.break_off(broken_off)
+
 
 def equal_size(n: int, size: int) -> int:
     """The size of equal minibatches of n, as many as there are whole ones of this size: what is left is in them, too.

@@ -48,11 +48,6 @@ class OneTeam(Acting):
         found: tuple[NDArray[Any], dict[str, NDArray[Any]]] = by_memory(self.memories, choose, observations)
         return found
 
-    def forget(self, gone: NDArray[np.bool_]) -> None:
-        """What agents remember of episodes that are over, as `gone` (environments, agents) says."""
-        for memories in self.states:
-            memories[gone] = 0
-
 
 class TeamActing:
     """An `Acting` for each of the `teams`, which draw from one generator in their order, and get weights as one.
@@ -90,6 +85,11 @@ class TeamActing:
             team.load_state_dict(each)
         if self.opponents is not None:
             self.opponents.load_state_dict(state["opponents"])
+
+    def forget(self, over: NDArray[np.bool_]) -> None:
+        """What agents remember of environments whose episodes are over, bool (environments,)."""
+        for team in self.teams:
+            team.forget(over)
 
     def load(self, weights: NDArray[np.float32], number: int) -> None:
         """Newer weights of all, in round `number`."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import reactors as rx
 from reactors.lowlevel import Ports, offered
 from reactors.rl.dataflow.actor import Actor
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class AgentsActor(Actor):
@@ -39,13 +36,6 @@ class AgentsActor(Actor):
     def rate(self) -> None:
         """Choose past policies by these ratings."""
         self.acting.opponents.ratings = self.ratings.value
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave; nothing is remembered of environments that begin again."""
-        super().load_state_dict(state)
-        rollout, acting = cast("Any", self.rollout), cast("Any", self.acting)
-        for view, team in zip(rollout.views, acting.teams, strict=True):
-            team.forget(view.gone)
 
     def begin(self) -> Any:
         """Where a round is written."""

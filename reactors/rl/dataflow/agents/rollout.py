@@ -87,14 +87,20 @@ class AgentsRollout:
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave; `unrestored` says why an environment could not."""
-        self.unrestored = ""
+        """Continue from what `state_dict` gave; `unrestored` says why an environment could not.
+
+        `begun` says which of them have begun new episodes, whatever the reason: bool (environments,).
+        """
+        self.begun, self.unrestored = np.zeros(self.shape[1], np.bool_), ""
         for e, (simulation, each) in enumerate(zip(self.simulations, state["simulations"], strict=True)):
             whole, why = restore_agents(simulation, each)
-            self.unrestored = self.unrestored or why
+            self.begun[e], self.unrestored = not whole, self.unrestored or why
             for view, alive in zip(self.views, state["alive"], strict=True):
                 view.alive[e] = alive[e] if whole else False
-                view.gone[e] = not whole
+
+    def broken_off(self, state: Mapping[str, Any]) -> NDArray[np.bool_]:
+        """Of what `state_dict` gave: which environments did not tell their state, bool (environments,)."""
+        return np.array([not each["env"] for each in state["simulations"]], np.bool_)
 
     def play(self, acting: TeamActing, rows: Sequence[Any], number: int) -> tuple[Episode, ...]:
         """The whole of round `number`; the episodes that ended in it."""
