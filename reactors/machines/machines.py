@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -70,6 +71,7 @@ class Machines:
             raise ArgumentError("certificate of rx.Machines is for who joins; write listen= and token_file=, too")
         if self.resources is not None and self.ray is None:
             raise ArgumentError("resources of rx.Machines are for Ray; write ray='auto', too, or leave them out")
+        self._check_resources()
         duration(self.patience, "patience of rx.Machines")
 
     def _check_names(self) -> None:
@@ -81,6 +83,18 @@ class Machines:
             given = getattr(self, name)
             if given is not None and not isinstance(given, str | os.PathLike):
                 raise ArgumentError(f"{name} of rx.Machines is {given!r}; write the name of a file")
+
+    def _check_resources(self) -> None:
+        wanted = 'write how much each machine needs of what, {"GPU": 1}'
+        given: object = self.resources
+        if given is not None and not isinstance(given, Mapping):
+            raise ArgumentError(f"resources of rx.Machines are {given!r}; {wanted}")
+        amounts: Mapping[str, object] = self.resources or {}
+        if "object_store_memory" in amounts:
+            raise ArgumentError("resources of rx.Machines have object_store_memory, which actors of Ray cannot ask for")
+        for name, amount in amounts.items():
+            if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < math.inf:
+                raise ArgumentError(f"resources of rx.Machines have {amount!r} for {name!r}; {wanted}")
 
     def machine_of(self, workers: int) -> tuple[int, ...]:
         """The machine of each of `workers` workers, which are shared out equally. Raises `ArgumentError`.

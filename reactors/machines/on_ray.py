@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from reactors_runtime.machines.leading import Gathering
 
+_BY_NAME = {"CPU", "GPU", "memory"}  # resources that an actor asks for by arguments of their own
+
 
 def own_address(address: str) -> tuple[str, int]:
     """Where other machines of the cluster find this one, at any port; connects to the cluster first."""
@@ -109,8 +111,9 @@ def on_ray(
             for bundle in range(n):
                 actor = kind.options(
                     num_cpus=wanted["CPU"],
-                    resources={name: count for name, count in wanted.items() if name not in {"CPU", "GPU"}},
+                    resources={name: amount for name, amount in wanted.items() if name not in _BY_NAME},
                     num_gpus=wanted.get("GPU", 0.0),
+                    memory=wanted.get("memory"),
                     scheduling_strategy=strategy(placement_group=group, placement_group_bundle_index=bundle),
                 ).remote()
                 actors.append(actor)

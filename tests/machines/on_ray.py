@@ -71,7 +71,7 @@ def main() -> None:
         for count in (1, 2, 3):
             main = Line()
             placement = {"main.adds": 1 % count, "main.sink": count - 1}
-            machines = rx.Machines(ray="auto", count=count)
+            machines = rx.Machines(ray="auto", count=count, resources={"memory": 1e6})
             result = rx.run(main, fast=True, timeout="100 ms", workers=count, machines=machines, placement=placement)
             found.append([count, result.digest, main.sink.seen])
         try:

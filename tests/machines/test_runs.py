@@ -290,6 +290,10 @@ def test_what_machines_cannot_do_is_refused(options: dict[str, Any], said: str) 
         ({"listen": "127.0.0.1:0"}, "listens without a token"),
         ({"listen": "127.0.0.1:0", "ray": "auto"}, "has listen and ray; leave one out"),
         ({"resources": {"GPU": 1}}, "resources of rx.Machines are for Ray"),
+        ({"ray": "auto", "resources": {"GPU": -1}}, "resources of rx.Machines have -1 for 'GPU'; write how much"),
+        ({"ray": "auto", "resources": ["GPU"]}, r"resources of rx.Machines are \['GPU'\]; write how much"),
+        ({"ray": "auto", "resources": {"object_store_memory": 1e6}}, "which actors of Ray cannot ask for"),
+        ({"ray": "auto", "resources": {"GPU": "a"}}, "resources of rx.Machines have 'a' for 'GPU'; write how much"),
     ],
 )
 def test_machines_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
