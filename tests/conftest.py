@@ -40,11 +40,15 @@ def nothing_is_left() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def draws_are_the_same() -> None:
-    """What a test draws from generators that all share does not depend on tests before it, once torch is loaded."""
+    """What a test draws from generators that all share does not depend on tests before it, once torch is loaded.
+
+    Torch also computes with one thread: several that wait for one another, where all cores are busy, take minutes.
+    """
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the shared one is what is meant
     if torch := sys.modules.get("torch"):
         torch.manual_seed(0)
+        torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
