@@ -40,14 +40,17 @@ def nothing_is_left() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def draws_are_the_same() -> None:
-    """What a test draws from generators that all share does not depend on tests before it, once torch is loaded.
-
-    Torch also computes with one thread: several that wait for one another, where all cores are busy, take minutes.
-    """
+    """What a test draws from generators that all share does not depend on tests before it, once torch is loaded."""
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the shared one is what is meant
     if torch := sys.modules.get("torch"):
         torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def torch_has_one_thread() -> None:
+    """Several that wait for one another take minutes where all cores are busy."""
+    if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
 
 

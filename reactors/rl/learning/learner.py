@@ -197,8 +197,7 @@ class Learner(Stateful):
         assert self.seeded is not None
         self.learning.load_state_dict(state["learning"])
         if self.broken_off is not None:
-            part, n = self.bank_index if self.parts > 1 else 0, len(self.broken_off) // self.parts
-            self.learning.break_off(self.broken_off[n * part : n * (part + 1)])
+            self.learning.break_off(self.broken_off[self.share(len(self.broken_off))])
         self.seeded.load_state_dict(state["draws"])
         self.seconds = state["seconds"]
         last = self.first - ROUND * (self.sent.maxlen or 0)
@@ -207,6 +206,11 @@ class Learner(Stateful):
             if count(when) >= last:
                 self.again.schedule(len(self.sent), when)
                 self.sent.append((when, weights))
+
+    def share(self, n: int) -> slice:
+        """Which of n environments or rows of a batch this one of several learners has."""
+        part, each = self.bank_index if self.parts > 1 else 0, n // self.parts
+        return slice(each * part, each * (part + 1))
 
     def drawing(self) -> AbstractContextManager[object]:
         """While it learns: what torch draws is this learner's own; of one that does not draw, in a few rounds."""
@@ -278,8 +282,7 @@ class RolloutLearner(Learner):
     def round(self) -> Descent:
         """All that the algorithm makes of a round."""
         rows = self.segments.array  # (actors, steps, environments)
-        n = rows.shape[0] * rows.shape[2] // self.parts
-        mine = slice(n * self.bank_index, n * (self.bank_index + 1))
+        mine = self.share(rows.shape[0] * rows.shape[2])
         batch = {}
         for name in rows.dtype.names or ():
             field = np.array(np.moveaxis(rows[name], 0, 1), order="C")  # of its own: torch takes no read-only ones
@@ -305,8 +308,7 @@ class ReplayLearner(Learner):
 
     def drawn(self) -> Iterable[dict[str, torch.Tensor]]:
         """The batches of this tag."""
-        part = self.bank_index if self.parts > 1 else 0
-        mine = slice(self.rows * part, self.rows * (part + 1))
+        mine = self.share(self.rows * self.parts)
         batches = (
             self.upload({name: record[name][mine].copy() for name in record.dtype.names or ()})
             for record in self.batches.value

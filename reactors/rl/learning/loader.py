@@ -75,7 +75,7 @@ class LoadedLearner(Learner):
         dtype = experience_dtype(algorithm, *self.spaces)
         self.names, self.loaders = dtype.names, loaders
         self.ports = [port for port, _, _ in _fields(dtype)]
-        self.num_envs = algorithm.num_envs // self.parts
+        self.num_envs = algorithm.num_envs
         steps, width = algorithm.horizon // loaders, loaders if loaders > 1 else None
         for port, kind, shape in _fields(dtype):
             setattr(self, port, rx.Input(shape=(steps, algorithm.num_envs, *shape), dtype=kind, width=width))
@@ -83,7 +83,7 @@ class LoadedLearner(Learner):
 
     def round(self) -> Descent:
         """All that the algorithm makes of a round."""
-        mine = slice(self.num_envs * self.bank_index, self.num_envs * (self.bank_index + 1))
+        mine = self.share(self.num_envs)
         batch = {}
         for name, port in zip(self.names, self.ports, strict=True):
             tensor = getattr(self, port).tensor  # what the loaders have written, one behind the other

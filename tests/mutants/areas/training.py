@@ -10,8 +10,8 @@ MISTAKES = (
             Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
             Mistake(
                 "all learners take the first share of a batch",
-                "part = self.bank_index if self.parts > 1 else 0",
-                "part = 0",
+                "part, each = self.bank_index if self.parts > 1 else 0, n // self.parts",
+                "part, each = 0, n // self.parts",
             ),
             Mistake("all learners draw the same noise", "self.learning.reseed(self.seed)", "self.learning.reseed(0)"),
             Mistake(

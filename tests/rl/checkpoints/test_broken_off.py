@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from reactors.rl.options import Mode
 
+pytestmark = pytest.mark.usefixtures("fonts")  # which PettingZoo brings in
+
 SPACE = gym.spaces.Box(-1e6, 1e6, (2,), np.float32)
 EPISODES = [0]
 
@@ -112,7 +114,6 @@ def before(monkeypatch: pytest.MonkeyPatch, kind: type[Any], method: str, look: 
     monkeypatch.setattr(kind, method, looked)
 
 
-@pytest.mark.usefixtures("fonts")
 @pytest.mark.parametrize(
     ("algorithm", "env", "mode"),
     [
@@ -166,7 +167,6 @@ def test_returns_that_scale_rewards_begin_again(tmp_path: Path, monkeypatch: pyt
     assert [not any(each) for each in sums] == [i in (0, 9) for i in range(20)]
 
 
-@pytest.mark.usefixtures("fonts")
 def test_held_steps_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
     before(monkeypatch, IPPOLearning, "learn", lambda learning, _: held.append(int(learning.held.there.sum())))
