@@ -89,12 +89,17 @@ class Machines:
         given: object = self.resources
         if given is not None and not isinstance(given, Mapping):
             raise ArgumentError(f"resources of rx.Machines are {given!r}; {wanted}")
-        amounts: Mapping[str, object] = self.resources or {}
+        amounts: Mapping[Any, object] = self.resources or {}
         if "object_store_memory" in amounts:
             raise ArgumentError("resources of rx.Machines have object_store_memory, which actors of Ray cannot ask for")
+        if amounts.get("CPU") == 0 and not any(amounts.values()):
+            raise ArgumentError(f"resources of rx.Machines are {given!r}, which is nothing; {wanted}")
         for name, amount in amounts.items():
-            if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < math.inf:
+            is_number = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < math.inf
+            if not isinstance(name, str) or not is_number:
                 raise ArgumentError(f"resources of rx.Machines have {amount!r} for {name!r}; {wanted}")
+            if isinstance(amount, float) and round(amount, 4) != amount:
+                raise ArgumentError(f"resources of rx.Machines have {amount!r} for {name!r}; Ray takes four decimals")
 
     def machine_of(self, workers: int) -> tuple[int, ...]:
         """The machine of each of `workers` workers, which are shared out equally. Raises `ArgumentError`.

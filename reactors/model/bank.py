@@ -156,7 +156,15 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             member = cls.__new__(cls, *positional, **named)
             # Known before __init__, which may use them.
             member._bank_index, member._made_at, member._made_in = i, made, maker
-            member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
+            try:
+                member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # not of the call itself
+                    raise
+                raise ArgumentError(
+                    f"{call}: {error}; what is different for each is a function of its index, as in "
+                    f"rx.bank({n}, {spelled(cls)}, lambda i: i)"
+                ) from None
             members.append(member)
     return Bank(members, cls)
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.games.minatar import minatar
     from reactors.rl.envs.multi_agent_env import MultiAgentEnv
     from reactors.rl.episode import Episode
-    from reactors.rl.errors import NotServingError, SimulationError
+    from reactors.rl.errors import NotFiniteError, NotServingError, SimulationError
     from reactors.rl.monitoring.evaluation import Evaluation
     from reactors.rl.monitoring.scores import Score, Scores
     from reactors.rl.networks.policies import Policies
@@ -113,6 +113,7 @@ __all__ = [
     "Learning",
     "MultiAgentEnv",
     "MultiAgentVectorEnv",
+    "NotFiniteError",
     "NotServingError",
     "Past",
     "PastPolicy",
@@ -176,7 +177,7 @@ _ROOMS = {
     "envs.games.minatar": ("minatar",),
     "envs.multi_agent_env": ("MultiAgentEnv",),
     "episode": ("Episode",),
-    "errors": ("NotServingError", "SimulationError"),
+    "errors": ("NotFiniteError", "NotServingError", "SimulationError"),
     "monitoring.evaluation": ("Evaluation",),
     "monitoring.scores": ("Score", "Scores"),
     "networks.policies": ("Policies",),

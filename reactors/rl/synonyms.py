@@ -25,9 +25,10 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "env_id": ("env",), "environment": ("env",), "env_name": ("env",), "gym_id": ("env",),
     "env_config": ("env_kwargs",),
     # optimizers
-    "lr": ("learning_rate",), "policy_lr": ("learning_rate",), "q_lr": ("learning_rate",),
-    "actor_lr": ("learning_rate",), "critic_lr": ("learning_rate",), "pi_lr": ("learning_rate",),
-    "vf_lr": ("learning_rate",), "anneal_lr": ("anneal",), "lr_schedule": ("anneal",),
+    "lr": ("learning_rate",), "policy_lr": ("learning_rate",), "actor_lr": ("learning_rate",),
+    "pi_lr": ("learning_rate",), "q_lr": ("critic_learning_rate", "learning_rate"),
+    "critic_lr": ("critic_learning_rate", "learning_rate"), "vf_lr": ("critic_learning_rate", "learning_rate"),
+    "alpha_lr": ("temperature_learning_rate",), "anneal_lr": ("anneal",), "lr_schedule": ("anneal",),
     "grad_clip": ("max_grad_norm",), "max_norm": ("max_grad_norm",), "discount": ("gamma",),
     "discount_factor": ("gamma",), "adam_eps": ("eps",), "rms_prop_eps": ("eps",),
     # policy gradients
@@ -92,6 +93,10 @@ _INSTEAD: dict[str, str] = {
     "target_kl": "no update stops early",
     "torch_deterministic": "runs are reproducible as they are",
     "eval_env": "evaluation has environments of its own, of the same kind",
+    **dict.fromkeys(("use_sde", "sde_sample_freq"), "noise is drawn for each step, whatever the state is"),
+    "ortho_init": "first weights are as in Stable-Baselines3 with its defaults",
+    **dict.fromkeys(("optimizer", "optimizer_class", "optimizer_kwargs"), "each algorithm has an optimizer of its own"),
+    "weight_decay": "weights do not decay",
 }
 
 # What is of another kind here: which hyperparameter there is instead, and what it does.
@@ -101,6 +106,7 @@ _OTHER_KIND: dict[str, tuple[str, str]] = {
         "policy_delay",
         "policy_delay counts the critics' updates for one of the actor and of all targets",
     ),
+    "activation": ("hidden", "the layers in hidden have ReLU"),
 }
 
 _UNITS = {"updates_per_step": ", updates for each environment step", "target_every": ", in updates"}

@@ -3,8 +3,8 @@
 HEAD says what counts as learned; for Catch an algorithm's name is followed by `-frames`. Every run is a process of its
 own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run, `learn.md` one for each algorithm
 and mode, and pictures have the greedy returns met on the way. By `digest` and `weights`, a hash, a run can be compared
-with one that is made again by the same `commit`; a later one may have other figures in its journal and so another
-digest, or round in another way and so have other weights.
+with one that is made again by the same `commit` on a processor with the same `instructions`; a later one may have other
+figures in its journal and so another digest, and both may round in another way and so have other weights.
 
     python tests/benchmarks/learn.py [--only PPO,SAC] [--seeds 5] [--modes sync,pipelined] [--jobs 2]
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from made_by import commit
+from made_by import commit, instructions
 
 from tests.catch import SETTINGS, Catch
 
@@ -45,7 +45,9 @@ HEAD = [
     'seeds training never sees, is at least that. "Best weights" are those with the highest such mean of',
     'a run, "final weights" its last ones, and each play 100 other episodes; "there" counts the runs',
     "whose mean is at the goal then. No run ends early. `make learn` makes all of them again;",
-    "[learn.csv](learn.csv) has seeds, digests and commits.",
+    "[learn.csv](learn.csv) has seeds, digests, and commits by which runs come out again, bit for bit, on a",
+    "processor of the same kind. `instructions` says which kind; older rows do not, nor do rows made again",
+    "on another kind agree: what is learned from differs in its last bits, and soon in all.",
     "",
 ]
 EPISODES = {"TD3": 60} | {f"{name}{FRAMES}": 100 for name in SETTINGS}
@@ -107,7 +109,7 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
         "reached_step": reached[0], "reached_seconds": reached[1],
         "best": done.best.evaluate(100, seed=10_000 + seed), "final": done.evaluate(100, seed=10_000 + seed),
         "trained_steps": done.steps, "digest": done.digest, "weights": fingerprint(done.weights),
-        "commit": made_by, "curve": curve,
+        "commit": made_by, "instructions": instructions(), "curve": curve,
     }  # fmt: skip
 
 

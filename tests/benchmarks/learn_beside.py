@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from beside.task import EPISODES, GAMES, SPREAD, Learned, Task
-from made_by import commit
+from made_by import commit, instructions
 
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
 KEPT = DOCS / "beside.json"
@@ -229,7 +229,8 @@ def one(contender: str, task: Task) -> None:
     row = {
         "contender": contender, "algorithm": told["algorithm"], "env": told["env"], "asked": told["steps"],
         "seed": told["seed"], **asdict(learned)
-        | {"seconds": round(learned.seconds, 1), "processor": round(learned.processor, 1), "commit": made_by},
+        | {"seconds": round(learned.seconds, 1), "processor": round(learned.processor, 1), "commit": made_by}
+        | {"instructions": instructions()},
     }  # fmt: skip
     keep(row)
     print(*(f"{name}={value}" for name, value in row.items() if name != "curve"), flush=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 import kept_journals
 import torch
-from made_by import commit
+from made_by import commit, instructions
 
 from reactors import rl
 from reactors.rl.runs.run_folder import fingerprint
@@ -72,6 +72,7 @@ def main() -> None:
         "game": given.game, "algorithm": algorithm.name, "mode": MODE, "seed": given.seed, "steps": given.steps,
         "trained_steps": done.steps, "seconds": round(done.journal[-1]["seconds"]), "return": curve[-1][2],
         "digest": done.digest, "weights": fingerprint(done.weights), "commit": made_by,
+        "instructions": instructions(),
     })  # fmt: skip
     print(f"{done.steps:,} steps in {done.journal[-1]['seconds']:.0f} s; {curve[-1][2]} at the end")
 

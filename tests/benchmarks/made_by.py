@@ -1,12 +1,15 @@
-"""Which state of the project makes this run? Rows say so: a later one may round its last bits in another way.
+"""Which state of the project makes this run, on what kind of processor? Others may round last bits in another way.
 
-Rows that are older than this file have the commit that brought them.
+Rows say it. Those that are older than this file have the commit that brought them, and no instructions.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
+
+import torch
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("reactors", "runtime", "csrc", "tests/benchmarks", "tests/catch.py")
@@ -26,3 +29,12 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return found + "+" * bool(changed)
+
+
+def instructions() -> str:
+    """Who has made the processor, if that is known, and which of its vector instructions torch uses."""
+    try:
+        maker = re.search(r"vendor_id\s*: (\w+)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        maker = None
+    return " ".join([*(maker.groups() if maker else ()), torch.backends.cpu.get_cpu_capability()])

@@ -294,6 +294,9 @@ def test_what_machines_cannot_do_is_refused(options: dict[str, Any], said: str) 
         ({"ray": "auto", "resources": ["GPU"]}, r"resources of rx.Machines are \['GPU'\]; write how much"),
         ({"ray": "auto", "resources": {"object_store_memory": 1e6}}, "which actors of Ray cannot ask for"),
         ({"ray": "auto", "resources": {"GPU": "a"}}, "resources of rx.Machines have 'a' for 'GPU'; write how much"),
+        ({"ray": "auto", "resources": {3: 1}}, "resources of rx.Machines have 1 for 3; write how much"),
+        ({"ray": "auto", "resources": {"GPU": 1e-5}}, "have 1e-05 for 'GPU'; Ray takes four decimals"),
+        ({"ray": "auto", "resources": {"CPU": 0}}, "resources of rx.Machines are {'CPU': 0}, which is nothing; write"),
     ],
 )
 def test_machines_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:

@@ -43,6 +43,10 @@ HYPERPARAMETERS = {
         "actor and of all targets"
     ),
     ("PPO", "lr"): "PPO has no hyperparameter 'lr': it is learning_rate here",
+    ("SAC", "q_lr"): "SAC has no hyperparameter 'q_lr': it is critic_learning_rate here",
+    ("PPO", "vf_lr"): "PPO has no hyperparameter 'vf_lr': it is learning_rate here",
+    ("SAC", "use_sde"): "SAC has no hyperparameter 'use_sde': noise is drawn for each step, whatever the state is",
+    ("TD3", "activation_fn"): "TD3 has no hyperparameter 'activation_fn': the layers in hidden have ReLU",
     ("PPO", "n_steps"): "PPO has no hyperparameter 'n_steps': it is horizon here",
     ("DQN", "n_steps"): "DQN has no hyperparameter 'n_steps': it is n_step here",
     ("PPO", "n_epochs"): "PPO has no hyperparameter 'n_epochs': it is epochs here",

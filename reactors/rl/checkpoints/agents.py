@@ -53,6 +53,5 @@ def restore_agents(simulation: ParallelSimulation, state: Mapping[str, Any]) -> 
             for name, value in state["seen"].items():
                 setattr(simulation, name, lively(value))
             return True, ""
-    simulation._fresh = None if simulation.seed is None else seed_of(simulation.seed, simulation.steps)
-    simulation.reset()
+    simulation.begin_with(None if simulation.seed is None else seed_of(simulation.seed, simulation.steps))
     return False, why

@@ -43,9 +43,9 @@ class InferenceServer(Stateful):
     """Chooses actions for the environments of all simulators, in their order; every minute is a round.
 
     `initial` and `observations` have a channel for each simulator, and so has `choices`. A recurrent policy also has to
-    know of each step which episodes `ended`. What is chosen does not depend
-    on how many simulators share the environments. `figures` has the seconds that a round took, and the age of the
-    weights in rounds.
+    know of each step which episodes `ended`, and which environments have `begun` new ones in a resumed run. What is
+    chosen does not depend on how many simulators share the environments. `figures` has the seconds that a round took,
+    and the age of the weights in rounds.
     """
 
     rounds = rx.Timer("first", ROUND)
@@ -72,6 +72,7 @@ class InferenceServer(Stateful):
         self.observations = rx.Input(shape=(num_envs // parts, *shape), dtype=observation.dtype, width=simulators)
         if acting.remembers:
             self.ended = rx.Input(shape=(num_envs // parts,), dtype=ENDED, width=simulators)
+            self.begun = rx.Input(shape=(num_envs,), dtype=np.bool_, width=simulators)
         self.choices = rx.Output(shape=(num_envs // parts,), dtype=choice, width=simulators)
         together = simulators * num_envs // parts, *shape
         self.seen = [np.zeros(together, observation.dtype) for _ in range(parts)]
@@ -79,7 +80,7 @@ class InferenceServer(Stateful):
         said = self.choices, self.figures
         self.add_reaction(rx.startup, self.open)
         self.add_reaction(self.weights, self.load)
-        self.add_reaction(self.initial, self.look)
+        self.add_reaction(self.initial, self.look, uses=self.begun if acting.remembers else ())
         self.add_reaction(self.rounds, self.begin, effects=(*said, self.other))
         self.add_reaction(self.other, self.begin_other, effects=said)
         self.add_reaction(self.observations, self.answer, uses=self.ended if acting.remembers else (), effects=said)
@@ -96,10 +97,6 @@ class InferenceServer(Stateful):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         self.acting.load_state_dict(state)
-        if self.broken_off is not None:
-            of_simulators = self.broken_off.reshape(len(self.initial), -1)
-            for part in range(self.parts):
-                self.acting.forget(of_simulators[:, part :: self.parts].reshape(-1), part)
 
     def load(self) -> None:
         """Choose by newer weights from the next round on."""
@@ -109,6 +106,8 @@ class InferenceServer(Stateful):
         """What the environments show at the start."""
         for part, seen in enumerate(self.seen):
             seen[:] = self.initial.array[:, part :: self.parts].reshape(seen.shape)
+            if self.acting.remembers:
+                self.acting.forget(self.begun.array[:, part :: self.parts].reshape(-1), part)
 
     def begin(self) -> None:
         """Begin a round: the first choices of all environments, or of one half."""

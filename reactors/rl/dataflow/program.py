@@ -175,6 +175,7 @@ class Training(rx.Reactor):
         self.simulators = rx.bank(len(server.choices), Simulator, rollout, server.choices.dtype, *told)
         if remembers:
             rx.connect(self.simulators.ended, server.ended, after=0)
+            rx.connect(self.simulators.begun, server.begun)
         rx.connect(self.simulators.initial, server.initial)
         rx.connect(self.simulators.observations, server.observations, after=0)
         rx.connect(server.choices, self.simulators.choices, after=0 if server.parts == 2 else None)

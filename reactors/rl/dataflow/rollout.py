@@ -53,7 +53,7 @@ class Rollout:
 
     def open(self, seed: int, path: str) -> None:
         """Make the environments, and begin their episodes."""
-        self.path = path
+        self.path, self.begun = path, np.zeros(self.shape[1], np.bool_)
         seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]
         self.simulations = [
             Simulation(
@@ -62,7 +62,7 @@ class Rollout:
                 seeds[part :: self.parts],
                 path=path,
                 on_error=self.on_error,
-                nan_rewards=True,  # which `finish` refuses, as it does infinite ones
+                nan_rewards=self.on_error == "raise",  # `finish` refuses these, as it does infinite ones
             )
             for part in range(self.parts)
         ]
@@ -83,7 +83,7 @@ class Rollout:
 
         `begun` says which of them have begun new episodes, whatever the reason: bool (environments,).
         """
-        self.begun, self.unrestored = np.zeros(self.shape[1], np.bool_), ""
+        self.unrestored = ""
         for part, each in enumerate(zip(self.simulations, state["simulations"], strict=True)):
             self.begun[part :: self.parts], why = restore_simulation(*each)
             self.unrestored = self.unrestored or why
@@ -141,7 +141,7 @@ class Rollout:
             t, i = np.argwhere(found)[0]
             raise NotFiniteError(
                 f"{self.path}: reset() of environment {self.first_env + i} (seed {self._seed(i)}) gave the observation "
-                f"{self.rows['obs'][t, i]} before its step {number * self.shape[0] + int(t)}; fix the environment"
+                f"{self.rows['obs'][t, i]} before its step {number * self.shape[0] + int(t) + 1}; fix the environment"
             )
 
     def _seed(self, i: int) -> Any:
@@ -153,7 +153,7 @@ class Rollout:
         what = "observation" if name == "next_obs" else "reward"
         raise NotFiniteError(
             f"{self.path}: the {what} of environment {self.first_env + i} (seed {self._seed(i)}) is "
-            f"{self.rows[name][t, i]} at its step {number * self.shape[0] + int(t)}, after the action "
+            f"{self.rows[name][t, i]} at its step {number * self.shape[0] + int(t) + 1} in all, after the action "
             f"{self.rows['action'][t, i]}; fix the environment, or keep its actions in bounds"
         )
 

@@ -22,7 +22,8 @@ class Simulator(Stateful):
     """Steps its environments, with what an `InferenceServer` chooses for them, microstep by microstep.
 
     `initial` has all observations at the start, and then `observations` those that every step led to. With two parts,
-    one is stepped at each microstep, in turn. With a dtype for it, `ended` says of every step which episodes it ended.
+    one is stepped at each microstep, in turn. With a dtype for it, `ended` says of every step which episodes it ended,
+    and `begun`, at the start, which environments begin new episodes because theirs could not go on in a resumed run.
     After `horizon` steps of all, `segment` has the experience, as an actor's has.
     """
 
@@ -39,11 +40,14 @@ class Simulator(Stateful):
         self.initial = rx.Output(shape=(num_envs, *shape), dtype=observation.dtype)
         self.observations = rx.Output(shape=(num_envs // self.parts, *shape), dtype=observation.dtype)
         self.segment = rx.Output(shape=rollout.shape, dtype=rollout.dtype)
-        self.add_reaction(rx.startup, self.open, effects=self.initial)
+        starts: list[rx.Output[Any]] = [self.initial]
         effects: list[rx.Output[Any]] = [self.observations, self.segment, self.episodes]
         if self.tells:
             self.ended = rx.Output(shape=(num_envs // self.parts,), dtype=ended)
             effects.append(self.ended)
+            self.begun = rx.Output(shape=(num_envs,), dtype=np.bool_)
+            starts.append(self.begun)
+        self.add_reaction(rx.startup, self.open, effects=starts)
         self.add_reaction(self.choices, self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
 
@@ -56,6 +60,8 @@ class Simulator(Stateful):
         for part in range(self.parts):
             seen[part :: self.parts] = self.rollout.observations(part)
         self.initial.set(seen)
+        if self.tells:
+            self.begun.set(self.rollout.begun)
 
     def state_dict(self) -> dict[str, Any]:
         """Of the environments, which are all there is."""

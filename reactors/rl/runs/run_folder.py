@@ -147,9 +147,9 @@ class RunFolder:
         path = self.path
         if self.config_file.exists():
             if saved is None:
-                raise RunFolderError(
-                    f"{path} is the folder of a run already; go on with resume=, or give another folder"
-                )
+                has_one = latest(self.checkpoints) is not None
+                remedy = "go on with resume=" if has_one else "it has no checkpoint to go on from: remove it"
+                raise RunFolderError(f"{path} is the folder of a run already; {remedy}, or give another folder")
             if folder_of(saved.path).resolve() != path.resolve():
                 raise RunFolderError(
                     f"{path} is the folder of another run than {saved.path}, which would be lost; give another folder"
@@ -366,7 +366,8 @@ class RunFolder:
         elif latest(self.checkpoints) is not None:
             found = load(self.path).weights()
         else:
-            raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
+            is_over = "has failed" if self.result.get("state") == "failed" else "has not ended"
+            raise RunFolderError(f"{self.path} has no weights: the run {is_over}, and has no checkpoint")
         return found
 
     def policy(self) -> Policy:

@@ -183,7 +183,7 @@ def _train(given: TrainCall) -> Trained:
     for wanted, check in ((options.video, check_video), (options.view_every is not None, check_view)):
         if wanted:
             check(make)
-    unused = _unused_preset(algorithm, env)
+    unused = [*_unused_preset(algorithm, env), *_one_evaluation(algorithm, options)]
     algorithm = algorithm.scheduled(options.total_steps)
     rounds = rounds_of(algorithm, min(options.total_steps, options.until or options.total_steps))
     check_view_every(options.view_every, rounds_of(algorithm, options.total_steps))
@@ -473,6 +473,14 @@ def _none_better(training: Training) -> list[str]:
         return []
     note = f"all agents together got {seen.highest:g} in every evaluation, as in zero-sum games, so that none is better"
     return [f"{note}: best is the first; name a group or an agent with return_of, or give opponents"]
+
+
+def _one_evaluation(algorithm: Algorithm, options: Options) -> list[str]:
+    """A note where nothing but the first policy will be evaluated."""
+    rounds = rounds_of(algorithm, options.total_steps)
+    if options.eval_every is None or options.eval_every < rounds:
+        return []
+    return [f"eval_every is {options.eval_every} rounds, and the run has {rounds}: only the first policy is evaluated"]
 
 
 def _unused_preset(algorithm: Algorithm, env: Source) -> list[str]:

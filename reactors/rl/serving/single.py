@@ -9,6 +9,7 @@ import numpy as np
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.envs.observed import Observed
+from reactors.rl.envs.spaces import array_type
 from reactors.rl.serving.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class SingleAgent:
     """Takes observations of `space`, and answers a batch of them in one call."""
 
     def __init__(self, policy: Policy, space: gym.Space[Any], most: int) -> None:
-        self.policy, self.observed = policy, Observed(space)
+        self.policy, self.observed = policy, Observed(_of_arrays(space))
         self.sessions = Sessions(policy, most) if isinstance(policy, RecurrentPolicy) else None
 
     @property
@@ -45,6 +46,16 @@ class SingleAgent:
     def answers(self, observations: NDArray[Any], *sessions: Any) -> NDArray[Any]:
         """The actions for a batch; those of a session that are in it one after another."""
         return greedy(self.policy, self.sessions, observations, *sessions)
+
+
+def _of_arrays(space: gym.Space[Any]) -> gym.Space[Any]:
+    dtype, _ = array_type(space)
+    if dtype is None or dtype.names is not None:
+        raise ArgumentError(
+            f"observation_space of rl.serve is {space}, and a policy takes arrays; flatten observations with "
+            "gymnasium.wrappers.FlattenObservation, and give the space of that"
+        )
+    return space
 
 
 def greedy(policy: Policy, sessions: Sessions | None, observations: NDArray[Any], *names: Any) -> NDArray[Any]:

@@ -185,6 +185,31 @@ def test_widths_that_do_not_match(left: int, right: int, broadcast: bool, messag
     assert refused(rx.WidthError, graph_of(build)) == f"the connection at @widths has {message}"
 
 
+def test_members_of_a_bank_without_an_argument_that_they_need() -> None:
+    class Numbered(rx.Reactor):
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+    def build(self: Any) -> None:
+        self.bank = rx.bank(3, Numbered)  # type: ignore[call-arg]  # @bank
+
+    said = refused(rx.ArgumentError, graph_of(build))
+    assert said.startswith("rx.bank (@bank): ")
+    assert said.endswith(
+        "Numbered.__init__() missing 1 required positional argument: 'number'; what is different for each is a "
+        "function of its index, as in rx.bank(3, Numbered, lambda i: i)"
+    )
+
+
+def test_an_error_within_a_member_is_its_own() -> None:
+    class Wrong(rx.Reactor):
+        def __init__(self) -> None:
+            len(3)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match=r"has no len\(\)"):
+        rx.bank(3, Wrong)
+
+
 def test_widths_of_multiports_are_spelt_out() -> None:
     class Wide(rx.Reactor):
         inp = rx.Input(int, width=4)

@@ -52,6 +52,16 @@ def test_a_run_with_defaults_has_a_note_of_the_preset() -> None:
     assert rl.train(rl.A2C.preset("CartPole-v1"), "CartPole-v1", total_steps=80).notes == []
 
 
+def test_a_run_in_which_only_the_first_policy_is_evaluated_has_a_note() -> None:
+    def notes(eval_every: int) -> list[str]:
+        algorithm = rl.A2C.preset("CartPole-v1")
+        steps = 3 * algorithm.num_envs * algorithm.horizon
+        return rl.train(algorithm, "CartPole-v1", total_steps=steps, eval_every=eval_every, eval_episodes=1).notes
+
+    assert notes(3) == ["eval_every is 3 rounds, and the run has 3: only the first policy is evaluated"]
+    assert notes(2) == []
+
+
 def test_an_algorithm_of_ones_own_has_those_of_the_one_that_it_extends() -> None:
     @dataclass(frozen=True, kw_only=True)
     class Mine(rl.PPO):

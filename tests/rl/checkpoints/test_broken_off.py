@@ -12,6 +12,8 @@ from pettingzoo import AECEnv
 from reactors import rl
 from reactors.rl.algorithms.agents.held_steps import HeldSteps
 from reactors.rl.algorithms.agents.ippo import IPPOLearning
+from reactors.rl.checkpoints.agents import agents_state, restore_agents
+from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.learning.learner import Learner
 from reactors.rl.networks.normalising import RewardScale
 from reactors.rl.replay.buffer import ReplayBuffer
@@ -44,6 +46,21 @@ class Endless(gym.Env[Any, Any]):
     def step(self, action: Any) -> Any:
         self.t += 1
         return np.array([self.episode, self.t], np.float32), 1.0, False, False, {}
+
+
+class Changing(Endless):
+    """Likewise; it tells its state, in which an environment that has just been made has something else."""
+
+    def __init__(self) -> None:
+        self.kind: type | None = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.kind = float if EPISODES[0] % 2 else int
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> Any:
+        self.kind = str
+        return super().step(action)
 
 
 class Turns(AECEnv[Any, Any, Any]):
@@ -144,9 +161,10 @@ def test_steps_that_wait_are_not_joined_to_the_new_episode(
     assert wrong == []
 
 
+@pytest.mark.parametrize("env", [Endless, Changing])
 @pytest.mark.parametrize("options", [{}, {"inference": "central"}, {"inference": "central", "double_buffer": True}])
 def test_a_recurrent_policy_remembers_nothing_of_the_broken_episode(
-    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    env: Any, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[bool] = []
 
@@ -156,7 +174,7 @@ def test_a_recurrent_policy_remembers_nothing_of_the_broken_episode(
 
     before(monkeypatch, Learner, "learned", look)
     algorithm = rl.PPO(num_envs=4, horizon=6, recurrent=4, sequence=6, batch_size=12, epochs=1)
-    resumed(algorithm, Endless, tmp_path / "run", actors=2, **options)
+    resumed(algorithm, env, tmp_path / "run", actors=2, **options)
     assert begun == [True] * 8  # of four environments, when they began and when they went on
 
 
@@ -172,6 +190,23 @@ def test_held_steps_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     before(monkeypatch, IPPOLearning, "learn", lambda learning, _: held.append(int(learning.held.there.sum())))
     resumed(rl.IPPO(epochs=1, batch_size=12, **SMALL), Turns, tmp_path / "run")
     assert held == [0, *[2] * 8, 0, *[2] * 10]
+
+
+def test_the_new_episode_of_many_agents_has_its_own_number_and_the_seed_it_was_reset_with() -> None:
+    seeds: list[int | None] = []
+
+    class Seen(Turns):
+        def reset(self, seed: int | None = None, options: Any = None) -> None:
+            seeds.append(seed)
+            super().reset(seed)
+
+    first, second = (simulation_of(Seen, turns=True, seed=7) for _ in range(2))
+    for simulation in (first, second):
+        simulation.reset()
+    first.step({"a": 0})
+    assert restore_agents(second, agents_state(first)) == (False, "")
+    assert second.seed == seeds[-1] not in (None, 7)
+    assert second._number == 1
 
 
 def test_only_what_is_held_of_broken_episodes_is_given_up() -> None:

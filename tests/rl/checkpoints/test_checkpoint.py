@@ -377,6 +377,15 @@ def test_a_folder_of_another_run_is_refused(whole: Any) -> None:
         train(DQN, out=whole("DQN", "sync").out)
 
 
+def test_the_folder_of_a_run_that_has_failed_has_nothing_to_go_on_from(tmp_path: Path) -> None:
+    with pytest.raises(ReactionError):
+        train(PPO, env=cracked, env_kwargs={"what": "reward"}, out=tmp_path)
+    with pytest.raises(RunFolderError, match="already; it has no checkpoint to go on from: remove it, or give another"):
+        train(PPO, out=tmp_path)
+    with pytest.raises(RunFolderError, match="has no weights: the run has failed, and has no checkpoint"):
+        _ = RunFolder(tmp_path).weights
+
+
 def test_a_folder_of_another_run_is_refused_to_one_that_is_resumed(whole: Any, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole("DQN", "sync").out, out)
@@ -497,7 +506,8 @@ class Cracked(gym.Wrapper[Any, Any, Any, Any]):
         obs, reward, *rest = super().step(action)
         self.steps += 1
         if self.steps == self.at:
-            reward, obs = (np.inf, obs) if self.what == "reward" else (reward, np.full_like(obs, np.nan))
+            wrong = {"reward": np.inf, "reward of nan": np.nan}
+            reward, obs = (wrong[self.what], obs) if self.what in wrong else (reward, np.full_like(obs, np.nan))
         return obs, reward, *rest
 
     def reset(self, **kwargs: Any) -> Any:
@@ -523,11 +533,16 @@ def test_a_number_that_is_none_is_named(what: str, tmp_path: Path) -> None:
         train(PPO, env=cracked, env_kwargs={"what": what}, out=tmp_path / "run", checkpoint_every=2)
     assert isinstance(caught.value.__cause__, NotFiniteError)
     assert f"the {what} of environment 0 (seed" in str(caught.value.__cause__)
-    assert "at its step 99" in str(caught.value.__cause__)
+    assert "at its step 100 in all" in str(caught.value.__cause__)
     found = RunFolder(tmp_path / "run")
     assert found.result["state"] == "failed"
     assert "the last checkpoint is" in caught.value.__notes__[0]
     assert load(found.path).meta["global_step"] >= 4 * STEPS
+
+
+def test_a_reward_of_nan_is_a_reason_to_restart_an_environment() -> None:
+    done = train(PPO, env=cracked, env_kwargs={"what": "reward of nan"}, on_error="restart")
+    assert any("environments failed and were made again" in note for note in done.notes)
 
 
 def test_a_loss_that_is_no_number_is_named() -> None:

@@ -159,7 +159,7 @@ def test_what_is_no_number_is_reported_with_its_environment() -> None:
         rl.train(rl.A2C(**SMALL), Broken, total_steps=64, inference="central", double_buffer=True)
     assert isinstance(caught.value.__cause__, NotFiniteError)
     assert "main.simulators[0]: the observation of environment 0 (seed " in str(caught.value.__cause__)
-    assert "at its step 2" in str(caught.value.__cause__)
+    assert "at its step 3 in all" in str(caught.value.__cause__)
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -347,6 +347,15 @@ def test_a_request_that_is_cancelled_has_no_answer() -> None:
         (Scale(), {"env": "CartPole-v1"}, ArgumentError, "env of rl.serve is for algorithms; leave it out"),
         (Scale(), {"max_batch": 0}, ArgumentError, "max_batch of rl.serve is 0; write a whole number, 1 or more"),
         (Scale(), {"max_wait": "soon"}, ValueError, "max_wait of rl.serve"),
+        *(
+            (
+                Scale(),
+                {"observation_space": space},
+                ArgumentError,
+                f"of rl.serve is {words}.*, and a policy takes arrays",
+            )
+            for space, words in ((gym.spaces.Dict(at=SPACE), "Dict"), (gym.spaces.Text(3), "Text"))
+        ),
     ],
 )
 def test_what_cannot_be_served_is_refused(source: Any, options: Any, error: Any, message: str) -> None:
