@@ -141,12 +141,12 @@ HEAD = [
     "each seed, after their mean and standard deviation. Contenders have the same hyperparameters,",
     "networks and numbers of environments, but where a note below says otherwise, and one core each: one",
     "worker, one thread. `make learn_beside` makes the runs; `beside.csv` has the seeds, and the digests",
-    "and commits by which ours can be made again: in another version figures of the journal, which a",
-    "digest is of, and last bits may differ. Newer rows have a hash of the weights, too. The newest runs",
-    "have left their journals in `journals`: entropy, losses, gradients, dead units. The last column is",
-    "the median over pairs of the same seed. Seconds are processor time, where both runs of a pair have",
-    "noted it (of PPO in MuJoCo one pair has); clock time says little, because other work ran beside",
-    "them.",
+    "and commits by which ours can be made again. In another version figures of the journal, which a",
+    "digest is of, may differ, and last bits also on another kind of processor; rows with `instructions`",
+    "say which kind theirs was. Newer rows have a hash of the weights, too. The newest runs have left",
+    "their journals in `journals`: entropy, losses, gradients, dead units. The last column is the median",
+    "over pairs of the same seed. Seconds are processor time, where both runs of a pair have noted it (of",
+    "PPO in MuJoCo one pair has); clock time says little, because other work ran beside them.",
 ]
 NOTES = {
     "mujoco": [

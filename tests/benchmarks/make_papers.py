@@ -35,9 +35,11 @@ def main() -> None:
     given.repetitions, given.seconds = (3, 0.2) if given.quick else (5, 1.0)
     given.peers = given.variants = []
     tables: list[Table] = [table for paper in PAPERS for table in importlib.import_module(f"papers.{paper}").TABLES]
+    names = [table.name for table in tables]
+    for each in given.only:
+        if not any(name.startswith(each) for name in names):
+            parser.error(f"no table is named {each}; there are {', '.join(names)}")
     chosen = [table for table in tables if not given.only or any(table.name.startswith(each) for each in given.only)]
-    if not chosen:
-        parser.error(f"no such table; there are {', '.join(table.name for table in tables)}")
     made_by = commit()  # before long measurements, in which something else may be checked out
     (HERE / "results").mkdir(exist_ok=True)
     with (HERE / "results" / "papers.log").open("w") as log:

@@ -25,9 +25,10 @@ class Stateful(rx.Reactor):
     """A reactor that a checkpoint can save.
 
     `restored` is the state that it continues from, until that is loaded at the start, and `checkpoint` is where it was
-    saved; `unrestored` says why the state of an environment could not be restored. `broken_off` says which environments
-    of the run did not tell their state, and so begin new episodes: bool (environments,); None if all told it. `first`
-    is the time, in ns, of the first round; 0 but for a program that goes on from a checkpoint.
+    saved; `unrestored` says why the state of an environment could not be restored, and `failure`, in the end, what was
+    wrong with one that had to be made again. `broken_off` says which environments of the run did not tell their state,
+    and so begin new episodes: bool (environments,); None if all told it. `first` is the time, in ns, of the first
+    round; 0 but for a program that goes on from a checkpoint.
     """
 
     save = rx.Input(bool)
@@ -38,6 +39,7 @@ class Stateful(rx.Reactor):
     broken_off: NDArray[np.bool_] | None = None
     first: int = 0
     unrestored: str = ""
+    failure: str = ""
 
     def state_dict(self) -> dict[str, Any]:
         """All that there is to continue from; its arrays are copied."""

@@ -94,4 +94,5 @@ class Actor(Stateful):
 
     def close(self) -> None:
         """Close the environments at the end of the run."""
+        self.failure = self.rollout.failure
         self.rollout.close()

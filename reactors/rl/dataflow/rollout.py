@@ -157,6 +157,11 @@ class Rollout:
             f"{self.rows['action'][t, i]}; fix the environment, or keep its actions in bounds"
         )
 
+    @property
+    def failure(self) -> str:
+        """What was wrong with the first environment, in their order, that had to be made again."""
+        return next((each.first_failure for each in self.simulations if each.first_failure), "")
+
     def close(self) -> None:
         """Close the environments; a second time nothing happens."""
         simulations, self.simulations = self.simulations, []

@@ -99,5 +99,6 @@ class Simulator(Stateful):
 
     def close(self) -> None:
         """Close the environments at the end of the run."""
+        self.failure = self.rollout.failure
         self.rollout.close()
         del self.rows

@@ -64,6 +64,7 @@ class ParallelSimulation:
         steady: whether all possible agents acted in the last step and act next.
         episode: the one that ended in the last step, if one did.
         failure: what was wrong in the last step with an environment that was made again; "" if nothing was.
+        first_failure: what was wrong the first time that it was made again.
         restarts: how often the environment was made again.
         state: what `state()` of the environment gives, with `with_state`.
         next_state: likewise, what the last step led to; another one than `state` where an episode ended.
@@ -93,7 +94,7 @@ class ParallelSimulation:
         self.ended: list[Any] = []
         self.episode: Episode | None = None
         self.steady = False
-        self.failure = ""
+        self.failure = self.first_failure = ""
         self.restarts = self.steps = self._began = self._number = 0
         self._fresh = seed
         self._claim: Claim | None = None
@@ -142,6 +143,7 @@ class ParallelSimulation:
             if not self.restarting:
                 raise failed from error
             self.failure = str(failed)
+            self.first_failure = self.first_failure or self.failure
             outcomes = [Outcome(agent, before[agent], 0.0, False, True) for agent in there]
             led_to = self.state
             self._end(failed=True)
@@ -232,9 +234,10 @@ class ParallelSimulation:
     def _begin_next(self) -> None:
         try:
             self.reset()
-        except SimulationError:
+        except SimulationError as error:
             if not self.restarting:
                 raise
+            self.first_failure = self.first_failure or str(error)
             self._make_again()
 
     def _make_again(self) -> None:

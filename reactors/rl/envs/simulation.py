@@ -85,6 +85,7 @@ class Simulation:
         calls: what is called to step each.
         broken: what was wrong with environments that have to be made again, by place.
         restarts: how often an environment was made again.
+        first_failure: what was wrong with the first that had to be made again.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class Simulation:
         self.final_infos: dict[int, Any] = {}
         self.episodes: list[Episode] = []
         self.restarts = 0
+        self.first_failure = ""
         self.steps = 0
         self.ended: list[int] = []
         self.last: dict[int, Any] = {}
@@ -374,6 +376,7 @@ class Simulation:
         if not self.restarting or isinstance(error, ResetNeeded):
             raise failed from error
         self.broken[i] = str(failed)
+        self.first_failure = self.first_failure or self.broken[i]
 
     def rebuild(self, i: int) -> None:
         """Make a broken environment again, with a seed of its own: with its old one it would break again."""

@@ -285,7 +285,7 @@ def _run(
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
         weights = final = training.final_weights()
-        report["notes"] += [*_unrestored(graph), *_restarted(training), *_none_better(training)]
+        report["notes"] += [*_unrestored(graph), *_restarted(training, graph), *_none_better(training)]
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
@@ -456,12 +456,14 @@ def _unrestored(graph: rx.Graph) -> list[str]:
     ]
 
 
-def _restarted(training: Training) -> list[str]:
+def _restarted(training: Training, graph: rx.Graph) -> list[str]:
     """A note of environments that failed and were made again."""
     n = training.journal.failed
-    return (
-        [f"environments failed and were made again, {n:,} times; charts/restarts of the journal has when"] if n else []
-    )
+    if not n:
+        return []
+    failure = next((each.failure for each in graph.reactors if isinstance(each, Stateful) and each.failure), "")
+    note = f"environments failed and were made again, {n:,} times; charts/restarts of the journal has when"
+    return [f"{note}. One of them: {failure.removeprefix('main.')}" if failure else note]
 
 
 def _none_better(training: Training) -> list[str]:

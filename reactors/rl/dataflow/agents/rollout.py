@@ -162,6 +162,11 @@ class AgentsRollout:
                     f"{number * self.shape[0] + int(t)}; fix the environment"
                 )
 
+    @property
+    def failure(self) -> str:
+        """What was wrong with the first environment, in their order, that had to be made again."""
+        return next((each.first_failure for each in self.simulations if each.first_failure), "")
+
     def close(self) -> None:
         """Close the environments; a second time nothing happens."""
         simulations, self.simulations, self.views = self.simulations, [], []
