@@ -5,22 +5,25 @@ from __future__ import annotations
 import importlib.util
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import reactors as rx
-from reactors.errors import ParameterError, ReactorError
+from reactors.errors import ArgumentError, ParameterError, ReactorError
 from reactors.rl.envs.spaces import reader
 from reactors.rl.public import public
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from reactors.rl.envs.env import Env
+
+
+_VARIABLE = "MINARI_DATASETS_PATH"
 
 
 @public("rl.record.Trajectories")
@@ -31,7 +34,8 @@ class Trajectories(rx.Reactor):
     an `rl.BatchedEnv` also `valid` to `valid`. `dataset_id` is Minari's, such as "cartpole/random-v0"; the dataset is
     written into `folder`, or where Minari keeps its datasets. Episodes that are still running at the end of the program
     are truncated there. Rewards are float32, as in transitions. `options` go to `minari.create_dataset_from_buffers`.
-    Raises `ReactorError` if the package minari is missing.
+    Raises `ReactorError` if the package minari is missing, and `ArgumentError` for an id that is none or is there
+    already.
 
     >>> import reactors.rl as rl
     >>> env = rl.Env("CartPole-v1", num_envs=2)
@@ -52,7 +56,13 @@ class Trajectories(rx.Reactor):
                 f"{env.action_space} have no fixed size"
             )
         self.observation_space, self.action_space = env.observation_space, env.action_space
-        self.dataset_id, self.folder, self.options = dataset_id, None if folder is None else str(folder), options
+        given = folder or os.environ.get(_VARIABLE)  # Minari itself takes no relative one
+        self.dataset_id, self.folder, self.options = (
+            dataset_id,
+            None if given is None else Path(given).absolute(),
+            options,
+        )
+        self._check_id()
         self.transition = rx.Input(shape=env.transition.shape, dtype=env.transition.dtype)
         self.masked = hasattr(env, "valid")
         if self.masked:
@@ -60,8 +70,27 @@ class Trajectories(rx.Reactor):
         self.episodes = 0
         self._under_way: list[list[Any]] = [[] for _ in range(env.num_envs or 1)]
         self._over: list[NDArray[Any]] = []
+        self.add_reaction(rx.startup, self._check_id)
         self.add_reaction(self.transition, self.keep, uses=self.valid if self.masked else ())
         self.add_reaction(rx.shutdown, self.write)
+
+    def _check_id(self) -> None:
+        """Refuse what Minari would refuse only in the end, when all steps would be lost."""
+        from minari.dataset.minari_dataset import parse_dataset_id
+
+        try:
+            parse_dataset_id(self.dataset_id)
+        except (ValueError, TypeError):  # of no version
+            raise ArgumentError(
+                f"dataset_id of rl.record.Trajectories is {self.dataset_id!r}; write a name and a version, as in "
+                "cartpole-v0, maybe after a namespace and /"
+            ) from None
+        folder = self.folder or Path.home() / ".minari" / "datasets"
+        if (folder / self.dataset_id).exists():
+            raise ArgumentError(
+                f"{folder} has a dataset {self.dataset_id} already; give rl.record.Trajectories another version, or "
+                "remove it"
+            )
 
     def keep(self) -> None:
         """Add a step of each environment."""
@@ -107,16 +136,15 @@ class Trajectories(rx.Reactor):
 
 
 @contextmanager
-def _datasets_in(folder: str | None) -> Iterator[None]:
+def _datasets_in(folder: Path | None) -> Iterator[None]:
     """Let Minari write into a folder within this context."""
-    name = "MINARI_DATASETS_PATH"
-    before = os.environ.get(name)
+    before = os.environ.get(_VARIABLE)
     if folder is not None:
-        os.environ[name] = folder
+        os.environ[_VARIABLE] = str(folder)
     try:
         yield
     finally:
         if folder is not None:
-            os.environ.pop(name)
+            os.environ.pop(_VARIABLE)
             if before is not None:
-                os.environ[name] = before
+                os.environ[_VARIABLE] = before

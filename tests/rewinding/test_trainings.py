@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.runs.retrained import retrained
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 PPO = rl.PPO(num_envs=2, horizon=16, epochs=1, hidden=(8,))
@@ -51,6 +56,52 @@ def test_any_round_is_what_it_was_from_the_start_or_a_checkpoint(algorithm: Any,
         r.to("4 min")
         assert (weights(r) == early).all()
     assert sorted(path.name for path in (tmp_path / "one").iterdir() if path.name.startswith(".")) == []
+
+
+class Engine(gym.Env[Any, Any]):
+    """Where it is only a generator knows."""
+
+    observation_space, action_space = gym.spaces.Box(-100, 100, (1,), np.float32), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.engine = itertools.accumulate(self.np_random.normal(size=38))
+        return np.array([next(self.engine)], np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        at = next(self.engine, None)
+        return np.array([at or 0.0], np.float32), float(action), False, at is None, {}
+
+
+def losses(folder: Path, rounds: Iterable[int]) -> list[float]:
+    """Of a run that is executed again."""
+    found = []
+    with rx.Replay(folder, env=Engine) as r:
+        for number in rounds:
+            r.to(f"{60 * number + 29} s")
+            found.append(r.main.journal.latest["losses/value_loss"])
+    return found
+
+
+def test_rounds_after_a_checkpoint_that_does_not_know_the_environment_are_executed_from_the_start(
+    tmp_path: Path,
+) -> None:
+    done = rl.train(PPO, Engine, total_steps=320, checkpoint_every=4, out=tmp_path)
+    assert losses(tmp_path, (8, 9)) == [row["losses/value_loss"] for row in done.journal[8:10]]
+
+
+def test_a_run_whose_environments_began_new_episodes_is_executed_from_there_and_trained_likewise(
+    tmp_path: Path,
+) -> None:
+    algorithm = replace(PPO, anneal=False)
+    given: Any = {"total_steps": 320, "checkpoint_every": 2, "out": tmp_path / "one"}
+    rl.train(algorithm, Engine, until=256, **given)
+    done = rl.train(algorithm, Engine, resume=tmp_path / "one", **given)
+    with pytest.warns(rx.ReactorWarning, match="at round 8 where environments that do not tell their state began new"):
+        found = losses(tmp_path / "one", (7, 8, 9))
+    assert found == [row["losses/value_loss"] for row in done.journal[7:10]]
+    again = retrained(RunFolder(tmp_path / "one", env=Engine), tmp_path / "again")
+    assert again.digest == done.digest
 
 
 def test_one_of_many_agents_and_their_past_policies_is_what_it_was(tmp_path: Path) -> None:

@@ -96,6 +96,22 @@ def test_trajectories_are_a_minari_dataset(kind: str, tmp_path: Path, monkeypatc
     assert steps == 100 * (env.num_envs or 1) if kind != "batched" else 270 < steps < 300
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")  # Minari's own
+def test_trajectories_go_into_a_relative_folder_and_overwrite_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rx.run(Kept(rl.Env("CartPole-v1"), Path("sets")), fast=True, timeout="50 us", seed=4)
+    assert (tmp_path / "sets" / "cartpole" / "test-v0" / "data").is_dir()
+    with pytest.raises(rx.ArgumentError, match=r"sets has a dataset cartpole/test-v0 already; give .* another version"):
+        Kept(rl.Env("CartPole-v1"), Path("sets"))
+
+
+def test_an_id_without_a_version_is_refused_before_the_first_step() -> None:
+    with pytest.raises(rx.ArgumentError, match=r"dataset_id of .* is 'cartpole/test'; write a name"):
+        rl.record.Trajectories(rl.Env("CartPole-v1"), "cartpole/test")
+
+
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(rx.ReactorError, match=r"needs moviepy.* pip install moviepy"):

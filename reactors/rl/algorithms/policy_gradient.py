@@ -171,12 +171,14 @@ class PolicyGradientLearning(Learning):
         self.optimizer.learning_rate = self.learning_rate
         self.steps += batch["reward"].numel()
         reward, clip = batch["reward"], config.reward_clip
+        if clip is not None:  # first, or a single large reward would scale all others down
+            reward = reward.clamp(-clip, clip)
         if self.rewarded is not None:
             ended = (batch["terminated"] | batch["truncated"]).cpu().numpy()
             reward = torch.from_numpy(self.rewarded(reward.cpu().numpy(), ended)).to(reward.device)
         return {
             **batch,
-            "reward": reward if clip is None else reward.clamp(-clip, clip),
+            "reward": reward,
             "choice": batch["action"] if self.net.discrete else batch["draw"],
         }
 

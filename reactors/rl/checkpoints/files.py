@@ -209,7 +209,7 @@ def _damaged(path: Path, file: str, why: str) -> CheckpointError:
 
 def _remedy(path: Path) -> str:
     others = [other for other in _all(path.parent) if other != path]
-    return f"resume from {others[-1]} instead" if others else "there is no other one beside it"
+    return f"take {others[-1]} instead" if others else "there is no other one beside it"
 
 
 @contextmanager

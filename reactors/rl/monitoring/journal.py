@@ -45,6 +45,7 @@ class Journal(Stateful):
     figures = rx.Input(dict, width="learners")
     evaluation = rx.Input(dict)
     enough = rx.Output(bool)
+    asked = rx.LogicalAction()
     offered(evaluation)
 
     def __init__(
@@ -74,10 +75,15 @@ class Journal(Stateful):
         self.began = 0.0
         self.table: JournalFile | None = None
         self.rates = Rates()
+        self.stopping: list[Any] = []  # when the end was first asked for, in ns, and at which `stop_at`
         reported = (self.episodes, self.figures, self.evaluation)
         self.add_reaction(reported, self.note, uses=self.times)
         if stop_at is not None:  # that much later, or all reactors would wait for this word
-            self.add_reaction(self.episodes, self.stop, effects=(self.enough, rx.stop.after(stop_after)))
+            end = rx.stop.after(stop_after)
+            self.add_reaction(self.episodes, self.stop, effects=(self.enough, end))
+            self.stop_after = stop_after
+            self.add_reaction(rx.startup, self.remember_stop, effects=self.asked)
+            self.add_reaction(self.asked, self.stop_again, effects=end)
         self.add_reaction(rx.shutdown, self.close)  # the last of all: the last round is at the same tag
 
     @rx.reaction(rx.startup)
@@ -94,11 +100,11 @@ class Journal(Stateful):
         return {
             "rows": self.noted, "checked": self.checked, "latest": self.latest, "returns": self.returns,
             "lengths": self.lengths, "count": self.count, "seconds": time.perf_counter() - self.began,
-            **({} if self.agents is None else {"agents": self.agents.state_dict()}),
+            "stopping": self.stopping, **({} if self.agents is None else {"agents": self.agents.state_dict()}),
         }  # fmt: skip
 
     def form(self) -> dict[str, Any]:
-        """Rows may be of any figures."""
+        """Rows may be of any figures; 0.1.0 did not say when the end had been asked for."""
         return {
             "rows": 0, "checked": 0, "latest": {}, "returns": deque(), "lengths": deque(), "count": 0, "seconds": 0.0,
             **({} if self.agents is None else {"agents": {"last": []}}),
@@ -116,6 +122,7 @@ class Journal(Stateful):
         self.count, self.failed = count(state["count"]), int(self.latest.get(RESTARTS, 0))
         if self.agents is not None:
             self.agents.load_state_dict(state["agents"])
+        self.stopping = [*state.get("stopping", ())]
         self.began -= state["seconds"]
 
     def note(self) -> None:
@@ -177,6 +184,20 @@ class Journal(Stateful):
         if mean is not None and self.stop_at is not None and mean >= self.stop_at:
             self.enough.set(True)
             self.request_stop()
+            self.stopping = self.stopping or [self.tag.time, self.stop_at]
+
+    def remember_stop(self) -> None:
+        """In a resumed run: end where it had been asked to, if that is still to come, and for the same mean return."""
+        if self.stopping:
+            when, stop_at = self.stopping
+            if stop_at == self.stop_at and when + self.stop_after >= self.first:
+                self.asked.schedule(delay=count(when))
+            else:
+                self.stopping = []
+
+    def stop_again(self) -> None:
+        """Ask for the end, as had been done."""
+        self.request_stop()
 
     def all_rows(self) -> Iterable[Row]:
         """All rows, wherever they are."""

@@ -46,20 +46,28 @@ class Beginning:
 
     @property
     def _other(self) -> Leg | None:
-        """The first leg later on with other schedules: what was resumed from a checkpoint that may be gone by now."""
-        if not self.run.algorithm.has_schedules:
-            return None
-        return next((leg for leg in self.run.legs[self._leg :] if leg.total_steps != self.total_steps), None)
+        """The first leg later on with other schedules or new episodes, resumed from a checkpoint that may be gone."""
+        schedules = self.run.algorithm.has_schedules
+        return next(
+            (
+                leg
+                for leg in self.run.legs[self._leg + 1 :]
+                if leg.new_episodes or (schedules and leg.total_steps != self.total_steps)
+            ),
+            None,
+        )
 
     @property
     def cut(self) -> str:
         """Why nothing later than `ends` can be executed from here, though the run went on."""
         if (other := self._other) is None:
             return ""
+        how = f"with total_steps={other.total_steps} instead of {self.total_steps}"
+        if other.new_episodes:
+            how = "where environments that do not tell their state began new episodes"
         return (
-            f"{self.run.path} was resumed at round {other.first} with total_steps={other.total_steps} instead of "
-            f"{self.total_steps}, so that from {self.name} it is executed again only up to there; later rounds are "
-            "from its checkpoints on"
+            f"{self.run.path} was resumed at round {other.first} {how}, so that from {self.name} it is executed again "
+            "only up to there; later rounds are from its checkpoints on"
         )
 
     @property
@@ -106,6 +114,8 @@ def rounds_of(algorithm: Algorithm, steps: int) -> int:
 def beginnings(folder: str | os.PathLike[str], **given: Any) -> list[Beginning]:
     """From where a run can be executed again, its start first; `given` is what `RunFolder` takes.
 
+    From a checkpoint in which environments do not tell their state only if the run itself went on from there.
+
     `ReplayError` if no second run of it is like the first.
     """
     run = RunFolder(Path(folder), **given)
@@ -122,4 +132,9 @@ def beginnings(folder: str | os.PathLike[str], **given: Any) -> list[Beginning]:
             f"{run.path} was trained with other versions: {'; '.join(changed)}; use those, for with these the last "
             "bits may differ, and then all"
         )
-    return [Beginning(run, None), *(Beginning(run, load(path)) for path in kept(run.path))]
+    resumed = {leg.first for leg in run.legs[1:]}
+    saved = [load(path) for path in kept(run.path)]
+    return [
+        Beginning(run, None),
+        *(Beginning(run, each) for each in saved if not each.meta["notes"] or each.next_round in resumed),
+    ]

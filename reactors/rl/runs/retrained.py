@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 def retrained(run: RunFolder, out: Path) -> Trained:
     """Train as a run was trained, as far as it got, into another folder, with a journal of values.
 
-    Where it went on with another `total_steps`, it goes on there with that.
+    Where it went on with another `total_steps`, it goes on there with that, and where it was resumed and environments
+    began new episodes, it is resumed, too.
     """
     said: dict[str, Any] = {name: run.config[name] for name in names("program", "run") if name in run.config}
     a_round, legs = run.algorithm.horizon * run.algorithm.num_envs, run.legs
-    changes = [after for leg, after in pairwise(legs) if after.total_steps != leg.total_steps]
+    changes = [after for leg, after in pairwise(legs) if after.new_episodes or after.total_steps != leg.total_steps]
     ends = [*(leg.first * a_round for leg in changes), run.result.get("steps")]
     parts = [
         train(

@@ -30,7 +30,7 @@ from reactors.rl.encoding.state import StateError, check_form
 from reactors.rl.envs.agents.sources import known_agents, spelled_agents
 from reactors.rl.envs.named import known, spelled
 from reactors.rl.envs.sources import GAMES, Game, Source, found, game_name
-from reactors.rl.errors import RunFolderError
+from reactors.rl.errors import CheckpointError, RunFolderError
 from reactors.rl.monitoring.journal_file import Row, read, verified
 from reactors.rl.runs.environments import maker_of, spaces_in
 from reactors.rl.runs.settings import algorithm_without_import, algorithms, with_settings
@@ -63,10 +63,14 @@ TO_TRAIN = Asking("--env FILE:CLASS", "reactors train FILE:CLASS --resume ...")
 
 
 class Leg(NamedTuple):
-    """A part of a run from `first`, a round, on: its schedules cover `total_steps`."""
+    """A part of a run from `first`, a round, on: its schedules cover `total_steps`.
+
+    With `new_episodes` it was resumed there, and environments that do not tell their state began new episodes.
+    """
 
     first: int
     total_steps: int
+    new_episodes: bool = False
 
 
 class RunFolder:
@@ -156,7 +160,8 @@ class RunFolder:
                 )
         with self._usable():
             self.stop.unlink(missing_ok=True)
-            self.result_file.unlink(missing_ok=True)  # of the run that is resumed: its journal will change
+            for file in (self.result_file, self.weights_file, self.report_file, path / "curve.png"):
+                file.unlink(missing_ok=True)  # of the run that is resumed, which gets others
             write_json(self.config_file, config)
             set_aside(saved, self.checkpoints)
 
@@ -179,6 +184,11 @@ class RunFolder:
     def result_file(self) -> Path:
         """What came of it."""
         return self.path / "result.json"
+
+    @property
+    def weights_file(self) -> Path:
+        """What was learned in the end."""
+        return self.path / "weights.safetensors"
 
     @property
     def checkpoints(self) -> Path:
@@ -351,9 +361,9 @@ class RunFolder:
     @cached_property
     def weights(self) -> NDArray[np.float32]:
         """Those of the end, or of the last checkpoint, or of the one that was given."""
-        file = self.path / "weights.safetensors"
+        file = self.weights_file
         if self.at is not None:
-            found: NDArray[np.float32] = load(self.at).weights()
+            found: NDArray[np.float32] = _weights_of(self.at)
         elif file.exists():
             try:
                 found = tensors.read(file)[0]["weights"]
@@ -364,7 +374,7 @@ class RunFolder:
             if not whole:
                 raise RunFolderError(f"{file} is damaged: its checksum is another")
         elif latest(self.checkpoints) is not None:
-            found = load(self.path).weights()
+            found = _weights_of(self.path)
         else:
             is_over = "has failed" if self.result.get("state") == "failed" else "has not ended"
             raise RunFolderError(f"{self.path} has no weights: the run {is_over}, and has no checkpoint")
@@ -424,7 +434,7 @@ class RunFolder:
         beside = self.path / ".weights.safetensors.new"
         tensors.write(beside, {"weights": weights}, metadata)
         beside.write_bytes(sealed(beside.read_bytes()))
-        beside.replace(self.path / "weights.safetensors")
+        beside.replace(self.weights_file)
 
     def draw(self, graph: rx.Graph, workers: int, placement: Any) -> None:
         """The program, as a picture if there is `dot`, else as Mermaid text."""
@@ -447,6 +457,13 @@ class RunFolder:
         curve({self.name: read(self.journal_file)}, self.path / "curve.png")
 
 
+def _weights_of(checkpoint: Path) -> NDArray[np.float32]:
+    try:
+        return load(checkpoint).weights()
+    except CheckpointError as error:
+        raise RunFolderError(str(error)) from error
+
+
 def folder_of(path: Path) -> Path:
     """The folder of the run to which a checkpoint belongs."""
     return path.parent.parent if path.parent.name == FOLDER else path.parent
@@ -458,7 +475,8 @@ def legs_with(saved: Saved | None, total_steps: int) -> list[Leg]:
         return [Leg(0, total_steps)]
     before = RunFolder(folder_of(saved.path))
     earlier = before.legs if before.config_file.exists() else [Leg(0, total_steps)]
-    return [*(leg for leg in earlier if leg.first < saved.next_round), Leg(saved.next_round, total_steps)]
+    begun = Leg(saved.next_round, total_steps, bool(saved.meta["notes"]))
+    return [*(leg for leg in earlier if leg.first < saved.next_round), begun]
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

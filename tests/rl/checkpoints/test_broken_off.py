@@ -185,6 +185,14 @@ def test_returns_that_scale_rewards_begin_again(tmp_path: Path, monkeypatch: pyt
     assert [not any(each) for each in sums] == [i in (0, 9) for i in range(20)]
 
 
+def test_rewards_are_clipped_before_they_are_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    before(monkeypatch, RewardScale, "__call__", lambda _, rewards, *__: seen.append(float(rewards.max())))
+    algorithm = rl.PPO(normalise_rewards=True, reward_clip=0.5, batch_size=12, epochs=1, **SMALL)
+    rl.train(algorithm, Endless, total_steps=24)
+    assert seen == [0.5, 0.5]
+
+
 def test_held_steps_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
     before(monkeypatch, IPPOLearning, "learn", lambda learning, _: held.append(int(learning.held.there.sum())))

@@ -214,6 +214,18 @@ def test_enough_is_saved(tmp_path: Path) -> None:
     assert np.array_equal(train(PPO, stop_at=15.0).weights, done.weights)
 
 
+@pytest.mark.parametrize("mode", ["sync", "pipelined"])
+def test_a_run_that_had_been_asked_to_end_ends_where_it_would_have(mode: Any, tmp_path: Path) -> None:
+    given: Any = {"mode": mode, "stop_at": 10.0, "checkpoint_every": 1, "total_steps": 10**6}
+    done = train(PPO, out=tmp_path / "run", **given)
+    earlier, last = sorted((tmp_path / "run" / "checkpoints").iterdir())
+    again = train(PPO, resume=earlier, out=tmp_path / "again", **given)
+    assert (again.steps, again.digest) == (done.steps, done.digest)
+    assert np.array_equal(again.weights, done.weights)
+    assert train(PPO, resume=last, out=tmp_path / "on", **given).steps > done.steps
+    assert train(PPO, resume=earlier, out=tmp_path / "other", **{**given, "stop_at": 11.0}).steps > done.steps
+
+
 # ---- what is wrong with one ----
 
 
@@ -239,7 +251,7 @@ def test_a_damaged_checkpoint_is_refused(copied: Path, file: str, harm: str) -> 
         path.write_bytes(content)
     else:
         path.unlink()
-    with pytest.raises(CheckpointError, match=rf"is damaged: {file}.*resume from .*{12 * STEPS:012d} instead"):
+    with pytest.raises(CheckpointError, match=rf"is damaged: {file}.*take .*{12 * STEPS:012d} instead"):
         train(DQN, resume=last, total_steps=10**4)
 
 
@@ -375,6 +387,19 @@ def test_a_finished_run_needs_more_steps(whole: Any) -> None:
 def test_a_folder_of_another_run_is_refused(whole: Any) -> None:
     with pytest.raises(RunFolderError, match="is the folder of a run already"):
         train(DQN, out=whole("DQN", "sync").out)
+
+
+def test_a_run_that_goes_on_has_the_weights_of_its_last_checkpoint_until_it_ends(tmp_path: Path) -> None:
+    given: Any = {"env": cracked, "env_kwargs": {"what": "reward"}, "checkpoint_every": 1}
+    train(PPO, total_steps=4 * STEPS, out=tmp_path, **given)
+    with pytest.raises(ReactionError):
+        train(PPO, total_steps=20 * STEPS, resume=tmp_path, **given)
+    found = load(tmp_path)
+    assert found.meta["global_step"] > 4 * STEPS
+    assert np.array_equal(RunFolder(tmp_path).weights, found.weights())
+    (found.path / "meta.json").write_bytes((found.path / "meta.json").read_bytes()[:-100])
+    with pytest.raises(RunFolderError, match=r"is damaged: meta.json: .*; take .* instead"):
+        _ = RunFolder(tmp_path).weights
 
 
 def test_the_folder_of_a_run_that_has_failed_has_nothing_to_go_on_from(tmp_path: Path) -> None:
