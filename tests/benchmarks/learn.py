@@ -45,8 +45,8 @@ HEAD = [
     'seeds training never sees, is at least that. "Best weights" are those with the highest such mean of',
     'a run, "final weights" its last ones, and each play 100 other episodes; "there" counts the runs',
     "whose mean is at the goal then. No run ends early. `make learn` makes all of them again;",
-    "[learn.csv](learn.csv) has seeds, digests, and commits by which runs come out again, bit for bit, on a",
-    "processor of the same kind. `instructions` says which kind that is; older rows do not say it. On",
+    "[learn.csv](learn.csv) has seeds, digests, and commits by which runs come out again, bit for bit, on",
+    "a processor of the same kind. `instructions` says which kind that is; older rows do not say it. On",
     "another kind the last bits of what is computed may differ, and then all that is learned.",
     "",
 ]

@@ -157,9 +157,9 @@ NOTES = {
         "(the actor learns from critics that are some updates old), and its returns are not measured here.",
         "On one core each, by the table above, PPO takes half of Stable-Baselines3's time, and SAC and TD3",
         "0.77 to 0.89 of it, more than two thirds: most of that is arithmetic in torch, which both share.",
-        "The 0.68 of SAC in Walker2d is of one pair, run at different times: other work beside a run costs",
-        "it processor time, too (Stable-Baselines3's two took 2592 and 5508 s). Returns are equal within the",
-        "spreads of two or three seeds, which say little: those of TD3 in Walker2d are 825 and 1346.",
+        "The 0.65 of SAC in Walker2d is of pairs run at different times: other work beside a run costs it",
+        "processor time, too (Stable-Baselines3's three took 2592, 5508 and 5906 s). Returns are equal within",
+        "the spreads of two or three seeds, which say little: those of TD3 in Walker2d are 825 and 1346.",
     ],
     "minatar": [
         "",
