@@ -159,7 +159,8 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             try:
                 member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
             except TypeError as error:
-                if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # not of the call itself
+                within = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+                if within or "missing" not in str(error):
                     raise
                 raise ArgumentError(
                     f"{call}: {error}; what is different for each is a function of its index, as in "

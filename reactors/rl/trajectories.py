@@ -57,12 +57,9 @@ class Trajectories(rx.Reactor):
             )
         self.observation_space, self.action_space = env.observation_space, env.action_space
         given = folder or os.environ.get(_VARIABLE)  # Minari itself takes no relative one
-        self.dataset_id, self.folder, self.options = (
-            dataset_id,
-            None if given is None else Path(given).absolute(),
-            options,
-        )
-        self._check_id()
+        self.folder = Path(given).absolute() if given else None
+        self.dataset_id, self.options = dataset_id, options
+        self.check_id()
         self.transition = rx.Input(shape=env.transition.shape, dtype=env.transition.dtype)
         self.masked = hasattr(env, "valid")
         if self.masked:
@@ -70,17 +67,17 @@ class Trajectories(rx.Reactor):
         self.episodes = 0
         self._under_way: list[list[Any]] = [[] for _ in range(env.num_envs or 1)]
         self._over: list[NDArray[Any]] = []
-        self.add_reaction(rx.startup, self._check_id)
+        self.add_reaction(rx.startup, self.check_id)  # another program may have written it meanwhile
         self.add_reaction(self.transition, self.keep, uses=self.valid if self.masked else ())
         self.add_reaction(rx.shutdown, self.write)
 
-    def _check_id(self) -> None:
+    def check_id(self) -> None:
         """Refuse what Minari would refuse only in the end, when all steps would be lost."""
         from minari.dataset.minari_dataset import parse_dataset_id
 
         try:
             parse_dataset_id(self.dataset_id)
-        except (ValueError, TypeError):  # of no version
+        except (ValueError, TypeError):  # the second where there is no version
             raise ArgumentError(
                 f"dataset_id of rl.record.Trajectories is {self.dataset_id!r}; write a name and a version, as in "
                 "cartpole-v0, maybe after a namespace and /"

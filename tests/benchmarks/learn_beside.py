@@ -228,9 +228,8 @@ def one(contender: str, task: Task) -> None:
     told = asdict(task)
     row = {
         "contender": contender, "algorithm": told["algorithm"], "env": told["env"], "asked": told["steps"],
-        "seed": told["seed"], **asdict(learned)
-        | {"seconds": round(learned.seconds, 1), "processor": round(learned.processor, 1), "commit": made_by}
-        | {"instructions": instructions()},
+        "seed": told["seed"], **asdict(learned), "seconds": round(learned.seconds, 1),
+        "processor": round(learned.processor, 1), "commit": made_by, "instructions": instructions(),
     }  # fmt: skip
     keep(row)
     print(*(f"{name}={value}" for name, value in row.items() if name != "curve"), flush=True)

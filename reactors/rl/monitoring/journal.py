@@ -122,7 +122,9 @@ class Journal(Stateful):
         self.count, self.failed = count(state["count"]), int(self.latest.get(RESTARTS, 0))
         if self.agents is not None:
             self.agents.load_state_dict(state["agents"])
-        self.stopping = [*state.get("stopping", ())]
+        if state.get("stopping"):
+            when, stop_at = state["stopping"]
+            self.stopping = [count(when), float(stop_at)]
         self.began -= state["seconds"]
 
     def note(self) -> None:
@@ -191,7 +193,7 @@ class Journal(Stateful):
         if self.stopping:
             when, stop_at = self.stopping
             if stop_at == self.stop_at and when + self.stop_after >= self.first:
-                self.asked.schedule(delay=count(when))
+                self.asked.schedule(delay=when)
             else:
                 self.stopping = []
 

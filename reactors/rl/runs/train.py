@@ -480,7 +480,7 @@ def _none_better(training: Training) -> list[str]:
 def _one_evaluation(algorithm: Algorithm, options: Options) -> list[str]:
     """A note where nothing but the first policy will be evaluated."""
     rounds = rounds_of(algorithm, options.total_steps)
-    if options.eval_every is None or options.eval_every < rounds:
+    if options.eval_every is None or options.eval_every < rounds or rounds == 1:
         return []
     return [f"eval_every is {options.eval_every} rounds, and the run has {rounds}: only the first policy is evaluated"]
 

@@ -159,7 +159,7 @@ class AgentsRollout:
                 raise NotFiniteError(
                     f"{self.path}: the {what} of agent {view.team.agents[j]!r} in environment "
                     f"{self.first_env + int(e)} (seed {self.simulations[e].seed}) is {field[t, e, j]} at its step "
-                    f"{number * self.shape[0] + int(t)}; fix the environment"
+                    f"{number * self.shape[0] + int(t) + 1} in all; fix the environment"
                 )
 
     @property
